@@ -1,0 +1,36 @@
+/*
+ * Log lines: to stdout and stderr as shadowsocks-libev writes them, or to syslog. No line
+ * allocates. Lines that repeat are folded, a flood is rationed; what was left out is counted
+ * and said. One log per process.
+ */
+#ifndef CORE_LOG_H
+#define CORE_LOG_H
+
+#include <stdbool.h>
+#include <stdnoreturn.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* `ident` names the program ("ss-local") and must stay valid. Debug lines appear if verbose. */
+void log_open(const char *ident, bool use_syslog, bool verbose);
+
+/* printf-like; one line, no newline at the end. Control characters in it are replaced. */
+__attribute__((format(printf, 1, 2))) void log_error(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void log_warn(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void log_info(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void log_debug(const char *format, ...);
+
+/* True if debug lines are wanted: to skip work that only a debug line needs. */
+bool log_verbose(void);
+
+/* As log_warn, for lines caused by network peers: rationed per kind. `kind` is a small number
+ * below 16; lines of one kind beyond the ration are counted and summed up in one line later. */
+__attribute__((format(printf, 2, 3))) void log_peer(unsigned kind, const char *format, ...);
+
+/* Write what is due of the summaries; to be called about once a second. `now` in ms. */
+void log_flush(unsigned long long now);
+
+/* Before the reactor runs: one sentence to the error stream, then exit(255). */
+__attribute__((format(printf, 1, 2))) noreturn void die(const char *format, ...);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * The seam between the reactor and the kernel: three functions, one file for each kind of kernel
+ * (poller_epoll.c, poller_kqueue.c), picked by the Makefile. Only reactor.c includes this.
+ */
+#ifndef CORE_POLLER_H
+#define CORE_POLLER_H
+
+#include "core/reactor.h"
+
+struct poller_event {
+	struct source *source;
+	uint8_t ready; /* enum ready */
+};
+
+/* A poller: a descriptor, ended by close(). -1 with errno. */
+int poller_open(void);
+
+/* Report readiness of source->fd, both directions, edge by edge, until it is closed. 0, or -1. */
+int poller_watch(int poller, struct source *source);
+
+/* Wait at most `ms` (-1: for ever); the events filled in, 0 after a signal. */
+int poller_wait(int poller, struct poller_event *events, int max, int64_t ms);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * The poller of the BSDs and macOS: two filters for each descriptor, EV_CLEAR for edges.
+ */
+#include "core/poller.h"
+
+#include <sys/types.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/event.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BATCH = 256 };
+
+int poller_open(void)
+{
+	int kq = kqueue();
+
+	if (kq >= 0)
+		fcntl(kq, F_SETFD, FD_CLOEXEC);
+	return kq;
+}
+
+int poller_watch(int poller, struct source *source)
+{
+	struct kevent change[2];
+
+	EV_SET(&change[0], source->fd, EVFILT_READ, EV_ADD | EV_CLEAR, 0, 0, source);
+	EV_SET(&change[1], source->fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, 0, 0, source);
+	if (kevent(poller, &change[0], 1, NULL, 0, NULL) < 0)
+		return -1;
+	/* A listener or the reading end of a pipe may know no writing: the first filter is enough. */
+	if (kevent(poller, &change[1], 1, NULL, 0, NULL) < 0 && errno != EINVAL && errno != EPIPE)
+		return -1;
+	return 0;
+}
+
+static uint8_t translate(const struct kevent *event)
+{
+	uint8_t ready = event->filter == EVFILT_READ ? READY_IN : READY_OUT;
+
+	if (event->flags & EV_EOF) {
+		ready |= READY_EOF;
+		if (event->fflags || event->filter == EVFILT_WRITE)
+			ready |= READY_IN | READY_OUT | READY_ERROR;
+	}
+	return ready;
+}
+
+int poller_wait(int poller, struct poller_event *events, int max, int64_t ms)
+{
+	struct kevent got[BATCH];
+	struct timespec limit = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
+	int n = kevent(poller, NULL, 0, got, max < BATCH ? max : BATCH, ms < 0 ? NULL : &limit);
+
+	for (int i = 0; i < n; i++)
+		events[i] = (struct poller_event){ (struct source *)got[i].udata, translate(&got[i]) };
+	return n < 0 ? 0 : n;
+}

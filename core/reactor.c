@@ -1,0 +1,212 @@
+/*
+ * The event loop; see reactor.h. A turn: ask the poller what is ready, put the owners into the
+ * queue of the woken, wake them, fire the timers, bury the dead.
+ *
+ *     events ──> ready bits ──> queue ──> wake ──┐
+ *                                 ^              │ reactor_again: next turn
+ *                                 └──────────────┘
+ *
+ * A source that is forgotten while it is queued stays in the queue, with fd -1, and is passed over;
+ * its owner's memory is buried only after the queue has been cleared of it.
+ */
+#include "core/reactor.h"
+
+#include "core/poller.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EVENTS = 256 };
+
+static struct reactor {
+	int poller;
+	bool stopped;
+	unsigned dead_in_queue;
+	struct source *head, **tail;
+	struct burial *burials;
+	struct wheel wheel;
+} reactor = { .poller = -1 };
+
+static uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void enqueue(struct source *source)
+{
+	if (source->queued)
+		return;
+	source->queued = true;
+	source->next = NULL;
+	*reactor.tail = source;
+	reactor.tail = &source->next;
+}
+
+static struct source *dequeue(void)
+{
+	struct source *source = reactor.head;
+
+	reactor.head = source->next;
+	if (!reactor.head)
+		reactor.tail = &reactor.head;
+	source->queued = false;
+	return source;
+}
+
+/* Wake those that are queued now, not those that are queued meanwhile. */
+static void wake_queued(void)
+{
+	struct source *last = container_of(reactor.tail, struct source, next);
+
+	if (!reactor.head)
+		return;
+	for (bool more = true; more;) {
+		struct source *source = dequeue();
+
+		more = source != last;
+		if (source->fd >= 0)
+			source->wake(source);
+		else
+			reactor.dead_in_queue--;
+	}
+}
+
+static void clear_queue_of_dead(void)
+{
+	struct source **at = &reactor.head;
+
+	while (*at) {
+		struct source *source = *at;
+
+		if (source->fd >= 0) {
+			at = &source->next;
+			continue;
+		}
+		*at = source->next;
+		source->queued = false;
+	}
+	reactor.tail = at;
+	reactor.dead_in_queue = 0;
+}
+
+static void bury_dead(void)
+{
+	if (reactor.burials && reactor.dead_in_queue > 0)
+		clear_queue_of_dead();
+	while (reactor.burials) {
+		struct burial *burial = reactor.burials;
+
+		reactor.burials = burial->next;
+		burial->bury(burial);
+	}
+}
+
+int reactor_open(void)
+{
+	reactor_close();
+	reactor = (struct reactor){ .poller = poller_open(), .tail = &reactor.head };
+	wheel_init(&reactor.wheel, clock_ms());
+	return reactor.poller < 0 ? -1 : 0;
+}
+
+void reactor_close(void)
+{
+	if (reactor.poller >= 0)
+		close(reactor.poller);
+	reactor.poller = -1;
+}
+
+int reactor_watch(struct source *source, int fd, uint8_t ready, void (*wake)(struct source *))
+{
+	if (source->queued && source->fd < 0)
+		reactor.dead_in_queue--;
+	source->fd = fd;
+	source->ready = ready;
+	source->wake = wake;
+	if (poller_watch(reactor.poller, source) == 0)
+		return 0;
+	source->fd = -1;
+	if (source->queued)
+		reactor.dead_in_queue++;
+	return -1;
+}
+
+void reactor_forget(struct source *source)
+{
+	if (source->fd < 0)
+		return;
+	close(source->fd);
+	source->fd = -1;
+	if (source->queued)
+		reactor.dead_in_queue++;
+}
+
+void reactor_again(struct source *source)
+{
+	assert(source->fd >= 0);
+	enqueue(source);
+}
+
+void reactor_bury(struct burial *burial)
+{
+	burial->next = reactor.burials;
+	reactor.burials = burial;
+}
+
+void reactor_after(struct timer *timer, uint64_t ms)
+{
+	wheel_set(&reactor.wheel, timer, reactor.wheel.now + ms);
+}
+
+void reactor_cancel(struct timer *timer)
+{
+	wheel_cancel(timer);
+}
+
+uint64_t reactor_now(void)
+{
+	return reactor.wheel.now;
+}
+
+static int64_t may_wait(int max_wait)
+{
+	int64_t wait = wheel_wait(&reactor.wheel);
+
+	if (reactor.head)
+		return 0;
+	if (wait < 0 || (max_wait >= 0 && wait > max_wait))
+		return max_wait;
+	return wait;
+}
+
+void reactor_turn(int max_wait)
+{
+	struct poller_event events[EVENTS];
+	int n = poller_wait(reactor.poller, events, EVENTS, may_wait(max_wait));
+
+	for (int i = 0; i < n; i++) {
+		events[i].source->ready |= events[i].ready;
+		enqueue(events[i].source);
+	}
+	/* Timers first: they move the clock that the woken read. */
+	wheel_advance(&reactor.wheel, clock_ms());
+	wake_queued();
+	bury_dead();
+}
+
+void reactor_run(void)
+{
+	while (!reactor.stopped)
+		reactor_turn(-1);
+	reactor.stopped = false;
+}
+
+void reactor_stop(void)
+{
+	reactor.stopped = true;
+}

@@ -1,0 +1,51 @@
+/*
+ * Authenticated ciphers. One table of methods; each picks its implementation by CPU and
+ * library when crypto_open() runs. Keys are expanded into a context that the caller owns (in
+ * scratch: it is rebuilt for each burst), nothing allocates.
+ */
+#ifndef CRYPTO_AEAD_H
+#define CRYPTO_AEAD_H
+
+#include <stddef.h>
+
+enum {
+	AEAD_TAG = 16,	      /* bytes, every method */
+	AEAD_KEY_MAX = 32,
+	AEAD_NONCE_MAX = 24,
+	AEAD_CONTEXT = 1024   /* bytes of struct aead_context: the largest expanded key */
+};
+
+struct aead_context {
+	_Alignas(64) unsigned char bytes[AEAD_CONTEXT];
+};
+
+struct aead {
+	const char *name; /* "aes-256-gcm" */
+	const char *implementation; /* "libsodium", "mbedtls" */
+	unsigned char key;   /* bytes */
+	unsigned char nonce; /* bytes */
+
+	/* Expand `key` (aead->key bytes) into `context`. The caller wipes the context. */
+	void (*expand)(struct aead_context *context, const unsigned char *key);
+
+	/* Encrypt text[0..n) in place and write the tag. n may be 0. */
+	void (*seal)(const struct aead_context *context, const unsigned char *nonce,
+		     const void *ad, size_t ad_len, unsigned char *text, size_t n,
+		     unsigned char tag[AEAD_TAG]);
+
+	/* Check the tag, then decrypt text[0..n) in place: 0. Forged: -1, text unspecified. */
+	int (*open)(const struct aead_context *context, const unsigned char *nonce, const void *ad,
+		    size_t ad_len, unsigned char *text, size_t n,
+		    const unsigned char tag[AEAD_TAG]);
+};
+
+/* Prepare the libraries. 0, or -1: no source of random bytes. Call once, before any other. */
+int crypto_open(void);
+
+/* The method of this name (any case), or NULL. */
+const struct aead *aead_find(const char *name);
+
+/* The i-th method, for listing; NULL after the last. */
+const struct aead *aead_list(unsigned i);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * Names to addresses, without waiting: literals and localhost at once, then the hosts file, then a
+ * cache, then DNS through c-ares on the reactor. Answers carry both families, in the order in
+ * which they should be tried (RFC 8305: families alternate, the preferred one first). Nothing here
+ * allocates after resolve_open(): c-ares lives in a fixed pool of ours, entries in a slab. At most
+ * 256 names are asked at once; the same name is asked once; the rest wait in a queue.
+ */
+#ifndef NET_RESOLVE_H
+#define NET_RESOLVE_H
+
+#include "core/list.h"
+#include "net/endpoint.h"
+
+enum { RESOLVE_ADDRESSES = 32 }; /* kept of one name; more are dropped */
+
+enum resolve_status {
+	RESOLVE_PENDING,
+	RESOLVE_OK,	   /* answer has at least one address */
+	RESOLVE_NOT_FOUND, /* the name does not exist, or has no address */
+	RESOLVE_FAILED	   /* no name server answered, or the tables are full: may work later */
+};
+
+struct answer {
+	uint8_t count;
+	struct address addresses[RESOLVE_ADDRESSES];
+};
+
+/* One question; embedded in its owner. Zero it before the first use. */
+struct lookup {
+	struct list link;
+	void (*done)(struct lookup *); /* called once, later, if the status was pending */
+	const struct answer *answer;   /* valid until resolve_release() */
+	uint8_t status;		       /* enum resolve_status */
+};
+
+struct resolve_options {
+	const char *servers;  /* "ip[:port],..." as with -d; NULL: resolv.conf, re-read when it changes */
+	bool ipv6_first;
+	const char *hosts;    /* NULL: /etc/hosts; for tests */
+	unsigned timeout_ms;  /* of one look-up as a whole; 0: 10 s */
+};
+
+/* 0, or -1 with a reason in the log (a malformed server list, no memory). After reactor_open(). */
+int resolve_open(const struct resolve_options *options);
+void resolve_close(void);
+
+/* Ask for the addresses of `name` (NUL-terminated, up to 255 bytes). Returns the status; PENDING:
+ * done() follows from the reactor, never from inside this call. With OK, answer is set. */
+enum resolve_status resolve_start(struct lookup *lookup, const char *name, void (*done)(struct lookup *));
+
+/* Give the answer back, or leave a question whose answer is no longer wanted. Idempotent. */
+void resolve_release(struct lookup *lookup);
+
+/* Forget what is cached of this name: its addresses did not work. */
+void resolve_forget(const char *name);
+
+/* Look-ups that are out, for the line of state. */
+unsigned resolve_pending(void);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * Wire formats: what lies on the sealed side of a relay. A method name picks a format and a cipher;
+ * a key belongs to a service or an upstream; each direction of a session has a small state. No I/O:
+ * callers read and write, these functions seal and open in the caller's scratch buffer.
+ *
+ * Sealing a burst: wire_slots() says where the payload must be read to, the caller reads, and
+ * wire_seal() turns what was read into one run of sealed bytes. The first flight of a direction goes
+ * through wire_first(), which puts the salt and, upward, the address header in front.
+ *
+ * Opening a burst: wire_open() opens every whole chunk that lies in the buffer, in place, and points
+ * an iovec at the payloads.
+ */
+#ifndef NET_WIRE_H
+#define NET_WIRE_H
+
+#include "crypto/aead.h"
+#include "net/endpoint.h"
+#include "net/replay.h"
+
+#include <stdbool.h>
+#include <sys/uio.h>
+
+enum {
+	WIRE_KEY_MAX = 32,
+	WIRE_SALT_MAX = 32,
+	WIRE_CHUNK = 16383,	 /* the largest payload of a SIP004 chunk */
+	WIRE_IOV = 128,		 /* entries that wire_open() and wire_slots() use at most */
+	WIRE_FIRST_ROOM = 512,	 /* bytes that wire_first() may add to its payload */
+	WIRE_FIRST_PAYLOAD = 8192 /* payload of a first flight at most */
+};
+
+struct wire_format;
+
+/* A method: a row of the table in wire.c. */
+struct wire_method {
+	const char *name;
+	const struct wire_format *format;
+	const char *cipher; /* name for aead_find() */
+};
+
+/* A method with its key, made at start; shared by all sessions of a service or an upstream. */
+struct wire_key {
+	const struct wire_format *format;
+	const struct wire_method *method;
+	const struct aead *aead;
+	struct replay *replay; /* salts seen; NULL: not checked */
+	unsigned char key[WIRE_KEY_MAX];
+	unsigned char key_len, salt_len;
+};
+
+/* One direction of a session. Zeroed: nothing sent or seen yet. */
+struct wire_state {
+	unsigned char subkey[WIRE_KEY_MAX];
+	uint64_t nonce;	  /* seals or opens done */
+	uint32_t payload; /* of the chunk whose length is opened but whose payload is not here yet */
+	bool begun;	  /* the salt was sent or taken */
+	bool length_open; /* `payload` is valid */
+};
+
+/* What wire_open() found. */
+struct wire_opened {
+	int iovs;	/* entries of the iovec that point at payloads */
+	size_t payload; /* bytes in them */
+	size_t used;	/* bytes of the buffer that are done with; the rest is an unfinished chunk */
+	size_t need;	/* bytes that the unfinished chunk must have in all before it is worth a call */
+};
+
+/* The method of this name (any case), or NULL. wire_list: for listing; NULL after the last. */
+const struct wire_method *wire_find(const char *name);
+const struct wire_method *wire_list(unsigned i);
+
+/* Bytes of the method's key. */
+size_t wire_key_len(const struct wire_method *method);
+
+/* Make a key from its method and raw key bytes (wire_key_len() of them). */
+void wire_key_set(struct wire_key *key, const struct wire_method *method, const unsigned char *bytes);
+
+/* Where to read payload for a burst of at most `batch` payload bytes into buf[0..size): entries of
+ * iov (at most WIRE_IOV). Their lengths add up to at most `batch`. */
+int wire_slots(const struct wire_key *key, unsigned char *buf, size_t size, size_t batch, struct iovec *iov);
+
+/* Seal the `n` > 0 payload bytes that were read into those slots. The sealed bytes lie at buf[0..result). */
+size_t wire_seal(const struct wire_key *key, struct wire_state *state, unsigned char *buf, size_t n);
+
+/* The first flight: salt, then one chunk of header || payload. `header` is the target upward, NULL
+ * downward (payload must not be empty then). The sealed bytes lie at buf[0..result), which has room for
+ * WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD; `payload` lies elsewhere. The salt enters the replay memory. */
+size_t wire_first(const struct wire_key *key, struct wire_state *state, const struct endpoint *header,
+		  const unsigned char *payload, size_t n, unsigned char *buf);
+
+/* Open what lies in buf[0..n), in place. 0, with *opened filled; -1: forged, malformed or replayed, and
+ * nothing of the buffer may be used. iov has WIRE_IOV entries; stops early when they are full. A payload may
+ * be empty. */
+int wire_open(const struct wire_key *key, struct wire_state *state, unsigned char *buf, size_t n,
+	      struct iovec *iov, struct wire_opened *opened);
+
+/* True once the peer has proved that it knows the key. */
+static inline bool wire_authenticated(const struct wire_state *state)
+{
+	return state->begun;
+}
+
+/* The rest of the interface is for the formats themselves (wire_aead.c, ...). */
+struct wire_format {
+	int (*slots)(const struct wire_key *, unsigned char *, size_t, size_t, struct iovec *);
+	size_t (*seal)(const struct wire_key *, struct wire_state *, unsigned char *, size_t);
+	size_t (*first)(const struct wire_key *, struct wire_state *, const struct endpoint *, const unsigned char *,
+			size_t, unsigned char *);
+	int (*open)(const struct wire_key *, struct wire_state *, unsigned char *, size_t, struct iovec *,
+		    struct wire_opened *);
+};
+
+extern const struct wire_format wire_aead;
+
+#endif
