@@ -1,0 +1,543 @@
+/*
+ * The JSON reader: one loop over the text, with the open containers on a small stack of its own, so
+ * that neither nesting nor size can exhaust the C stack. Nodes come from chunks that are freed as a
+ * whole; names, strings and numbers are decoded into one copy that is never longer than the text.
+ * Called by applets/settings.c for configuration files.
+ */
+#include "core/json.h"
+
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_PER_CHUNK = 128, TEXT_MAX = 1 << 30 };
+
+struct json_nodes {
+	struct json_nodes *older;
+	size_t used;
+	struct json nodes[NODES_PER_CHUNK];
+};
+
+struct level {
+	struct json *container;
+	struct json *last; /* child, or NULL */
+};
+
+struct reader {
+	const unsigned char *p, *end;
+	const unsigned char *counted; /* line and column are those of this place */
+	unsigned line, column;
+	char *out; /* next free byte of document->text */
+	struct json_document *document;
+	struct json_error *error;
+	struct level open[JSON_DEPTH];
+	unsigned depth;
+};
+
+/* Bring line and column up to the place `to`, which never lies before the last one asked for. */
+static void locate(struct reader *r, const unsigned char *to)
+{
+	for (; r->counted < to; r->counted++) {
+		if (*r->counted == '\n') {
+			r->line++;
+			r->column = 1;
+		} else if ((*r->counted & 0xc0) != 0x80) {
+			r->column++;
+		}
+	}
+}
+
+__attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const char *format, ...)
+{
+	struct json_error *error = r->error;
+	va_list args;
+
+	locate(r, r->p);
+	error->line = r->line;
+	error->column = r->column;
+	va_start(args, format);
+	vsnprintf(error->text, sizeof error->text, format, args);
+	va_end(args);
+	return -1;
+}
+
+static int expected(struct reader *r, const char *what)
+{
+	return fail(r, r->p == r->end ? "expected %s, but the text ends here" : "expected %s", what);
+}
+
+static bool at(const struct reader *r, char c)
+{
+	return r->p < r->end && *r->p == (unsigned char)c;
+}
+
+static bool take(struct reader *r, char c)
+{
+	if (!at(r, c))
+		return false;
+	r->p++;
+	return true;
+}
+
+static bool digit(const struct reader *r)
+{
+	return r->p < r->end && *r->p >= '0' && *r->p <= '9';
+}
+
+/* Past a comment, whose slash is at r->p. */
+static int comment(struct reader *r)
+{
+	const unsigned char *close;
+
+	if (r->end - r->p < 2 || (r->p[1] != '/' && r->p[1] != '*'))
+		return expected(r, "a comment ('//' or '/*') after '/'");
+	if (r->p[1] == '/') {
+		close = memchr(r->p, '\n', (size_t)(r->end - r->p));
+		r->p = close ? close : r->end;
+		return 0;
+	}
+	close = memmem(r->p + 2, (size_t)(r->end - r->p - 2), "*/", 2);
+	if (!close)
+		return fail(r, "this comment has no '*/'");
+	r->p = close + 2;
+	return 0;
+}
+
+/* Past white space and comments. */
+static int space(struct reader *r)
+{
+	for (;;) {
+		while (at(r, ' ') || at(r, '\n') || at(r, '\r') || at(r, '\t'))
+			r->p++;
+		if (!at(r, '/'))
+			return 0;
+		if (comment(r) < 0)
+			return -1;
+	}
+}
+
+/* Bytes of the well-formed UTF-8 character at p (Unicode table 3-7), or 0. */
+static size_t utf8(const unsigned char *p, const unsigned char *end)
+{
+	size_t n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+
+	if (n > (size_t)(end - p))
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
+	    (*p == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static char *utf8_put(char *to, uint32_t c)
+{
+	if (c < 0x80) {
+		*to++ = (char)c;
+		return to;
+	}
+	if (c < 0x800) {
+		*to++ = (char)(0xc0 | c >> 6);
+	} else {
+		if (c < 0x10000) {
+			*to++ = (char)(0xe0 | c >> 12);
+		} else {
+			*to++ = (char)(0xf0 | c >> 18);
+			*to++ = (char)(0x80 | (c >> 12 & 0x3f));
+		}
+		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
+	}
+	*to++ = (char)(0x80 | (c & 0x3f));
+	return to;
+}
+
+/* The four digits behind \u. */
+static int hex4(struct reader *r, uint32_t *c)
+{
+	*c = 0;
+	for (int i = 0; i < 4; i++, r->p++) {
+		int x = r->p < r->end ? *r->p : 0;
+
+		if (x >= '0' && x <= '9')
+			x -= '0';
+		else if ((x | 0x20) >= 'a' && (x | 0x20) <= 'f')
+			x = (x | 0x20) - 'a' + 10;
+		else
+			return expected(r, "four hexadecimal digits after '\\u'");
+		*c = *c << 4 | (uint32_t)x;
+	}
+	return 0;
+}
+
+static int unicode_escape(struct reader *r)
+{
+	uint32_t c, low;
+
+	if (hex4(r, &c) < 0)
+		return -1;
+	if (c >= 0xdc00 && c <= 0xdfff)
+		return fail(r, "the second half of a surrogate pair has no first half");
+	if (c >= 0xd800 && c <= 0xdbff) {
+		if (!take(r, '\\') || !take(r, 'u'))
+			return expected(r, "the second half of a surrogate pair");
+		if (hex4(r, &low) < 0)
+			return -1;
+		if (low < 0xdc00 || low > 0xdfff)
+			return fail(r, "this is not the second half of a surrogate pair");
+		c = 0x10000 + ((c - 0xd800) << 10 | (low - 0xdc00));
+	}
+	r->out = utf8_put(r->out, c);
+	return 0;
+}
+
+static int escape(struct reader *r)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	const char *found;
+
+	if (take(r, 'u'))
+		return unicode_escape(r);
+	found = r->p < r->end && *r->p ? strchr(from, *r->p) : NULL;
+	if (!found)
+		return expected(r, "one of \"\\/bfnrtu after a backslash");
+	*r->out++ = to[found - from];
+	r->p++;
+	return 0;
+}
+
+/* The string whose quote is at r->p; *text gets a NUL behind it. */
+static int string(struct reader *r, const char **text, uint32_t *len)
+{
+	const char *start = r->out;
+
+	r->p++;
+	while (!take(r, '"')) {
+		size_t n;
+
+		if (r->p == r->end || *r->p == '\n')
+			return expected(r, "a closing '\"' before the end of the line");
+		if (*r->p < 0x20)
+			return fail(r, "a control character in a string must be written as \\u%04x", *r->p);
+		if (take(r, '\\')) {
+			if (escape(r) < 0)
+				return -1;
+			continue;
+		}
+		n = utf8(r->p, r->end);
+		if (!n)
+			return fail(r, "this byte of a string (0x%02x) is not UTF-8", *r->p);
+		memcpy(r->out, r->p, n);
+		r->out += n;
+		r->p += n;
+	}
+	*text = start;
+	*len = (uint32_t)(r->out - start);
+	*r->out++ = 0; /* in the room of the closing quote */
+	return 0;
+}
+
+static int digits(struct reader *r, const char *what)
+{
+	if (!digit(r))
+		return expected(r, what);
+	while (digit(r))
+		r->p++;
+	return 0;
+}
+
+static int number(struct reader *r, struct json *node)
+{
+	const unsigned char *start = r->p;
+
+	take(r, '-');
+	if (take(r, '0')) {
+		if (digit(r))
+			return fail(r, "a number must not begin with 0");
+	} else if (digits(r, "a digit after '-'") < 0) {
+		return -1;
+	}
+	if (take(r, '.') && digits(r, "a digit after '.'") < 0)
+		return -1;
+	if (take(r, 'e') || take(r, 'E')) {
+		if (!take(r, '+'))
+			take(r, '-');
+		if (digits(r, "a digit in the exponent") < 0)
+			return -1;
+	}
+	node->type = JSON_NUMBER;
+	node->len = (uint32_t)(r->p - start);
+	node->text = memcpy(r->out, start, node->len);
+	r->out += node->len;
+	*r->out++ = 0; /* in the room of what must follow a number, or behind the whole text */
+	return 0;
+}
+
+static int word(struct reader *r, struct json *node)
+{
+	static const struct {
+		const char *text;
+		uint8_t type;
+	} words[] = {{"null", JSON_NULL}, {"false", JSON_FALSE}, {"true", JSON_TRUE}};
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		size_t n = strlen(words[i].text);
+
+		if ((size_t)(r->end - r->p) >= n && !memcmp(r->p, words[i].text, n)) {
+			r->p += n;
+			node->type = words[i].type;
+			return 0;
+		}
+	}
+	return expected(r, "a value (text needs double quotes)");
+}
+
+static int container(struct reader *r, struct json *node)
+{
+	if (r->depth == JSON_DEPTH)
+		return fail(r, "nested deeper than %d", JSON_DEPTH);
+	node->type = at(r, '{') ? JSON_OBJECT : JSON_ARRAY;
+	r->open[r->depth++] = (struct level){.container = node};
+	r->p++;
+	return 0;
+}
+
+/* The value at r->p. A container is only opened: its members are read by step(). */
+static int value(struct reader *r, struct json *node)
+{
+	if (at(r, '"')) {
+		node->type = JSON_STRING;
+		return string(r, &node->text, &node->len);
+	}
+	if (at(r, '{') || at(r, '['))
+		return container(r, node);
+	if (at(r, '-') || digit(r))
+		return number(r, node);
+	return word(r, node);
+}
+
+/* A new node that stands at r->p. */
+static struct json *node_new(struct reader *r)
+{
+	struct json_nodes *nodes = r->document->nodes;
+	struct json *node;
+
+	if (!nodes || nodes->used == NODES_PER_CHUNK) {
+		nodes = malloc(sizeof *nodes);
+		if (!nodes) {
+			fail(r, "no memory for a text with so many values");
+			return NULL;
+		}
+		nodes->older = r->document->nodes;
+		nodes->used = 0;
+		r->document->nodes = nodes;
+	}
+	locate(r, r->p);
+	node = &nodes->nodes[nodes->used++];
+	*node = (struct json){.line = r->line, .column = r->column};
+	return node;
+}
+
+static int name(struct reader *r, struct json *node, bool first)
+{
+	if (!at(r, '"'))
+		return expected(r, first ? "a name in double quotes or '}'" : "a name in double quotes");
+	if (string(r, &node->name, &node->name_len) < 0 || space(r) < 0)
+		return -1;
+	if (!take(r, ':'))
+		return expected(r, "':' after a name");
+	return space(r);
+}
+
+/* In the innermost open container: close it, or read its next member. */
+static int step(struct reader *r)
+{
+	struct level *level = &r->open[r->depth - 1];
+	bool object = level->container->type == JSON_OBJECT;
+	char closer = object ? '}' : ']';
+	struct json *node;
+
+	if (space(r) < 0)
+		return -1;
+	if (level->last && !at(r, closer)) {
+		if (!take(r, ','))
+			return expected(r, object ? "',' or '}' after a value" : "',' or ']' after a value");
+		if (space(r) < 0)
+			return -1;
+	}
+	if (take(r, closer)) {
+		r->depth--;
+		return 0;
+	}
+	node = node_new(r);
+	if (!node || (object && name(r, node, !level->last) < 0))
+		return -1;
+	*(level->last ? &level->last->next : &level->container->first) = node;
+	level->last = node;
+	return value(r, node);
+}
+
+static int document(struct reader *r)
+{
+	if (r->end - r->p >= 3 && !memcmp(r->p, "\xef\xbb\xbf", 3))
+		r->counted = r->p += 3;
+	if (space(r) < 0)
+		return -1;
+	r->document->root = node_new(r);
+	if (!r->document->root || value(r, r->document->root) < 0)
+		return -1;
+	while (r->depth) {
+		if (step(r) < 0)
+			return -1;
+	}
+	if (space(r) < 0)
+		return -1;
+	return r->p == r->end ? 0 : expected(r, "nothing more after the value");
+}
+
+int json_parse(struct json_document *doc, const char *text, size_t n, struct json_error *error)
+{
+	struct reader r = {
+		.p = (const unsigned char *)text,
+		.counted = (const unsigned char *)text,
+		.line = 1,
+		.column = 1,
+		.document = doc,
+		.error = error,
+	};
+
+	*doc = (struct json_document){0};
+	r.end = r.p + n;
+	if (n > TEXT_MAX)
+		return fail(&r, "the text is too large");
+	doc->text_size = n + 1;
+	doc->text = r.out = malloc(doc->text_size);
+	if (!doc->text)
+		return fail(&r, "no memory for the text");
+	if (document(&r) < 0) {
+		json_free(doc);
+		return -1;
+	}
+	return 0;
+}
+
+void json_free(struct json_document *doc)
+{
+	while (doc->nodes) {
+		struct json_nodes *older = doc->nodes->older;
+
+		free(doc->nodes);
+		doc->nodes = older;
+	}
+	if (doc->text)
+		sodium_memzero(doc->text, doc->text_size);
+	free(doc->text);
+	*doc = (struct json_document){0};
+}
+
+const struct json *json_member(const struct json *object, const char *wanted)
+{
+	size_t n = strlen(wanted);
+	const struct json *found = NULL;
+
+	if (object->type != JSON_OBJECT)
+		return NULL;
+	for (const struct json *j = object->first; j; j = j->next) {
+		if (j->name_len == n && !memcmp(j->name, wanted, n))
+			found = j;
+	}
+	return found;
+}
+
+bool json_plain(const struct json *node)
+{
+	return node->type == JSON_STRING && !memchr(node->text, 0, node->len);
+}
+
+int json_integer(const struct json *node, int64_t *result)
+{
+	uint64_t sum = 0, limit = INT64_MAX;
+	const char *p = node->text;
+	bool negative;
+
+	if (node->type != JSON_NUMBER)
+		return -1;
+	negative = *p == '-';
+	p += negative;
+	limit += negative;
+	for (; *p; p++) {
+		unsigned d = (unsigned)(*p - '0');
+
+		if (d > 9 || sum > (limit - d) / 10)
+			return -1;
+		sum = sum * 10 + d;
+	}
+	/* In two halves, because the smallest integer has no positive counterpart. */
+	*result = negative ? -(int64_t)(sum / 2) - (int64_t)(sum - sum / 2) : (int64_t)sum;
+	return 0;
+}
+
+const char *json_type_name(const struct json *node)
+{
+	static const char *const names[] = {
+		[JSON_NULL] = "null",	      [JSON_FALSE] = "false",	    [JSON_TRUE] = "true",
+		[JSON_NUMBER] = "a number",   [JSON_STRING] = "a string",   [JSON_ARRAY] = "an array",
+		[JSON_OBJECT] = "an object",
+	};
+
+	return names[node->type];
+}
+
+/* How the character of n bytes at p (0: a byte that is not UTF-8) is written in a string; the length. */
+static size_t quoted(char to[8], const unsigned char *p, size_t n)
+{
+	static const char from[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	const char *found = *p ? strchr(from, *p) : NULL;
+
+	if (!n)
+		return (size_t)snprintf(to, 8, "\\ufffd");
+	if (found)
+		return (size_t)snprintf(to, 8, "\\%c", letters[found - from]);
+	if (*p < 0x20 || *p == 0x7f)
+		return (size_t)snprintf(to, 8, "\\u%04x", *p);
+	memcpy(to, p, n);
+	return n;
+}
+
+struct quote {
+	char *to;
+	size_t size, kept, length;
+};
+
+/* Append; once something did not fit, nothing more is kept. */
+static void put(struct quote *q, const char *piece, size_t n)
+{
+	if (q->kept == q->length && q->length + n < q->size) {
+		memcpy(q->to + q->kept, piece, n);
+		q->kept += n;
+	}
+	q->length += n;
+}
+
+size_t json_quote(char *to, size_t size, const char *text, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)text, *end = p + n;
+	struct quote q = {.to = to, .size = size};
+
+	put(&q, "\"", 1);
+	while (p < end) {
+		size_t used = utf8(p, end);
+		char piece[8];
+
+		put(&q, piece, quoted(piece, p, used));
+		p += used ? used : 1;
+	}
+	put(&q, "\"", 1);
+	if (size)
+		to[q.kept] = 0;
+	return q.length;
+}
