@@ -1,24 +1,29 @@
 # shadowsocks, one executable. GNU make; `make help` lists what there is to make.
 #
-# One FLAVOUR is built per run, each into a directory B of its own with objects in $(B)/obj:
+# One FLAVOUR is built per run, each into a directory B of its own with its objects in $(B)/obj:
 # plain (build), san (build/san), fuzz (build/fuzz), static (build/static), musl (build/musl).
-# Targets that need another flavour call make again.
+# Targets that need another flavour call make again. CC, CFLAGS, CPPFLAGS and LDFLAGS are yours.
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 bindir ?= $(PREFIX)/bin
 mandir ?= $(PREFIX)/share/man
+FUZZ_SECONDS ?= 20
 
 CFLAGS ?= -O2 -g
 OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
-FUZZ_SECONDS ?= 20
+MUSL_CC ?= musl-gcc
+PYTHON ?= python3
+TEST_PYTHON ?= $(or $(shell sh tests/python.sh),false)
+
 FLAVOUR := $(if $(SAN),san,$(or $(FLAVOUR),plain))
 B := $(if $(filter plain,$(FLAVOUR)),build,build/$(FLAVOUR))
 
+MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
 .SUFFIXES:
-MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := all
 
 # --- sources: whatever lies in the four directories, less the files of other platforms
 
@@ -29,39 +34,61 @@ lib_sources := $(filter-out $(other),$(sort $(wildcard core/*.c crypto/*.c net/*
 lib_objects := $(lib_sources:%.c=$(B)/obj/%.o)
 links := ss-local ss-server ss-tunnel ss-redir ss-manager
 
-# --- flags: ours come first, so that CFLAGS, CPPFLAGS and LDFLAGS of the user have the last word
+# --- flags: ours come first, so that the user's have the last word
 
-ours := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -DSS_VERSION='"$(VERSION)"' -I.
+ours := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -I. -ffile-prefix-map=$(CURDIR)=.
+ours += -DSS_VERSION='"$(VERSION)"'
 ours += -Wall -Wextra -Wshadow $(if $(WERROR),-Werror)
-ours += -fstack-protector-strong -ffunction-sections -fdata-sections -fPIE -fno-plt
+ours += -fPIE -fno-plt -fstack-protector-strong -ffunction-sections -fdata-sections
 ours_ld := -Wl,-z,relro,-z,now -Wl,--gc-sections
 
-# a .pc file where there is one; mbedtls has none before 3.6
-library = $(or $(shell $(PKG_CONFIG) $1 $2 2>/dev/null),$(if $(filter --libs,$1),$3))
-cflags_libs = $(foreach p,libsodium mbedcrypto libcares,$(call library,--cflags,$p))
-ld_libs = $(call library,--libs,libsodium,-lsodium) $(call library,--libs,mbedcrypto,-lmbedcrypto) \
-	$(call library,--libs,libcares,-lcares)
-
-# checked reads and writes in libc; needs the optimiser, and stands in the sanitizers' way
+# libc's checked reads and writes need the optimiser, and stand in the sanitizers' way
 fortify := $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 
-ifeq ($(FLAVOUR),san)
-ours += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-ours_ld += -fsanitize=address,undefined -pie
-else ifeq ($(FLAVOUR),fuzz)
-ours += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-ours_ld += -fsanitize=fuzzer,address,undefined -pie
-else
+# from pkg-config where there is a .pc file; mbedtls has none before 3.6
+package_cflags = $(shell $(PKG_CONFIG) --cflags $1 2>/dev/null)
+package_libs = $(or $(shell $(PKG_CONFIG) --libs $1 2>/dev/null),$2)
+libs_cflags := $(foreach p,libsodium mbedcrypto libcares,$(call package_cflags,$p))
+libs := $(call package_libs,libsodium,-lsodium) $(call package_libs,mbedcrypto,-lmbedcrypto) \
+	$(call package_libs,libcares,-lcares)
+libs_files :=
+extra_objects :=
+
+sanitize := -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+ifeq ($(FLAVOUR),plain)
 ours += $(fortify)
 ours_ld += -pie
+else ifeq ($(FLAVOUR),san)
+ours += -fsanitize=address,undefined $(sanitize)
+ours_ld += -pie
+else ifeq ($(FLAVOUR),fuzz)
+ours += -fsanitize=fuzzer-no-link,address,undefined $(sanitize)
+ours_ld += -pie
+else ifeq ($(FLAVOUR),static)
+ours += $(fortify)
+ours_ld += -static-pie
+extra_objects := $(B)/obj/dist/static/glibc_nss.o $(B)/obj/dist/static/random.o
+else ifeq ($(FLAVOUR),musl)
+# the three libraries from the distribution's source, and a linker script of ours for static PIE
+L := build/libs/musl
+CC := $(MUSL_CC)
+ours += $(fortify) -fno-asynchronous-unwind-tables -fno-unwind-tables
+libs_cflags := -isystem $(L)/include
+libs := -L$(L) -lsodium -lmbedcrypto -lcares
+libs_files := $(L)/libsodium.a $(L)/libmbedcrypto.a $(L)/libcares.a $(L)/pie.specs
+extra_objects := $(B)/obj/dist/static/random.o
+ours_ld += -static-pie
+link_cc = $(REALGCC) -specs=$(L)/pie.specs
+else
+$(error FLAVOUR is plain, san, fuzz, static or musl, not "$(FLAVOUR)")
 endif
 
-libs_ready :=
-cflags_libs := $(cflags_libs)
-ld_libs := $(ld_libs)
-
-compile = $(CC) $(ours) $(cflags_libs) $(CPPFLAGS) $(CFLAGS) -MMD -MP
-link = $(CC) $(ours) $(CFLAGS) $(ours_ld) $(LDFLAGS)
+REALGCC ?= gcc
+link_cc ?= $(CC)
+compile = $(CC) $(ours) $(libs_cflags) $(CPPFLAGS) $(CFLAGS) -MMD -MP
+link = $(link_cc) $(ours) $(CFLAGS) $(ours_ld) $(LDFLAGS)
+say = $(if $(V),,@echo "  $1	$(patsubst $(CURDIR)/%,%,$@)";)
 
 # --- the executable and its names
 
@@ -77,42 +104,153 @@ $(B)/ss: $(B)/obj/ss
 else
 # the debug information goes into a file of its own, which debuggers find by its name
 $(B)/ss: $(B)/obj/ss
-	$(OBJCOPY) --only-keep-debug $< $@.debug
-	$(OBJCOPY) --strip-all --add-gnu-debuglink=$@.debug $< $@
+	@$(OBJCOPY) --only-keep-debug $< $@.debug
+	@$(OBJCOPY) --strip-all --add-gnu-debuglink=$@.debug $< $@.new
+	$(call say,STRIP)mv -f $@.new $@
 endif
 
-$(B)/obj/ss: $(B)/obj/ss.o $(lib_objects)
-	$(link) -o $@ $^ $(ld_libs)
+$(B)/obj/ss: $(B)/obj/ss.o $(lib_objects) $(extra_objects)
+	$(call say,LINK)$(link) -o $@ $^ $(libs)
 
-$(B)/obj/%.o: %.c $(B)/obj/flags $(libs_ready)
+$(B)/obj/%.o: %.c $(B)/obj/flags $(libs_files)
 	@mkdir -p $(@D)
-	$(compile) -c -o $@ $<
+	$(call say,CC)$(compile) $(defines) -c -o $@ $<
 
-# another compiler or other flags: everything again
-flags := $(compile) $(link) $(ld_libs)
+# another compiler, other flags, another version: everything again
+$(B)/obj/flags: export FLAGS := $(VERSION) $(compile) $(link) $(libs)
 $(B)/obj/flags: FORCE
 	@mkdir -p $(@D)
 	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
-$(B)/obj/flags: export FLAGS := $(flags)
 FORCE:
 
-# --- unit tests: one program each, with everything of ours but ss.c
-# T="core/slab net/socks" picks some
+ifeq ($(FLAVOUR),musl)
+$(L)/pie.specs: dist/static/pie_specs.sh
+	@mkdir -p $(@D)
+	@sh dist/static/pie_specs.sh $(MUSL_CC) >$@
+$(L)/libmbedcrypto.a $(L)/libcares.a: $(L)/libsodium.a
+$(L)/libsodium.a: dist/static/libs.mk $(wildcard dist/static/*config.h)
+	@$(MAKE) -f dist/static/libs.mk CC=$(MUSL_CC) CFLAGS= SRC=build/src O=$(L)
+endif
 
-tests := $(or $(T),$(patsubst tests/%.c,%,$(filter-out $(other),$(sort $(wildcard $(foreach d,core crypto net applets,tests/$d/*.c))))))
+.PHONY: static static-musl san
+san:
+	@$(MAKE) FLAVOUR=san all
+static:
+	@$(MAKE) FLAVOUR=static all
+	@sh tests/structure/is_static.sh build/static/ss
+static-musl:
+	@$(MAKE) FLAVOUR=musl all
+	@sh tests/structure/is_static.sh build/musl/ss 409600
+
+# --- install
+
+.PHONY: install uninstall
+# The file is called shadowsocks: `ss` is the name of iproute2's socket lister.
+install: all
+	install -d $(DESTDIR)$(bindir)
+	install -m 755 $(B)/ss $(DESTDIR)$(bindir)/shadowsocks
+	for name in $(links); do ln -f $(DESTDIR)$(bindir)/shadowsocks $(DESTDIR)$(bindir)/$$name || exit; done
+	for page in $(wildcard man/*.[1-9]); do \
+		install -D -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; done
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(bindir)/,shadowsocks $(links))
+	rm -f $(foreach page,$(wildcard man/*.[1-9]),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+
+# --- unit tests: one program each, linked with everything of ours but ss.c. T="core/slab net/socks"
+# picks some; SAN=1 runs them under ASan and UBSan.
+
+tests := $(patsubst tests/%.c,%,$(filter-out $(other),$(sort $(wildcard $(foreach d,core crypto net applets,tests/$d/*.c)))))
 programs := $(tests:%=$(B)/tests/%)
 
-$(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects)
+$(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects)
 	@mkdir -p $(@D)
-	$(link) -o $@ $^ $(ld_libs) -lcmocka
+	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
 
-.PHONY: unit
-unit: $(programs)
-	@sh tests/unit.sh $(programs)
+# The reactor once more, over kqueue: on Linux through a small kqueue of the tests' own.
+ifneq ($(and $(filter linux,$(os)),$(wildcard tests/core/reactor.c)),)
+programs += $(B)/tests/core/reactor-kqueue
+$(B)/tests/core/reactor-kqueue: $(B)/obj/tests/core/reactor.o $(filter-out %_epoll.o,$(lib_objects)) \
+		$(B)/obj/core/poller_kqueue.o $(B)/obj/tests/kqshim/kqshim.o
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
+$(B)/obj/core/poller_kqueue.o $(B)/obj/tests/kqshim/kqshim.o: defines = -isystem tests/kqshim
+endif
 
-.PHONY: clean
+wanted := $(if $(T),$(filter $(T:%=$(B)/tests/%),$(programs)),$(programs))
+.PHONY: unit programs
+programs: $(programs)
+unit: $(wanted)
+	@sh tests/unit.sh $(wanted)
+
+# --- fuzzing: tests/fuzz/NAME.c is one parser. `fuzz` searches with clang; `fuzz-check` runs the
+# same function over its corpus and a fixed stream of mutations, with any compiler.
+
+fuzzers := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
+
+$(fuzzers:%=build/fuzz/%): build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(lib_sources:%.c=build/fuzz/obj/%.o)
+	$(call say,LINK)$(link) -fsanitize=fuzzer -o $@ $^ $(libs)
+$(fuzzers:%=build/san/fuzz/%): build/san/fuzz/%: build/san/obj/tests/fuzz/%.o build/san/obj/tests/fuzz/driver/main.o \
+		$(lib_sources:%.c=build/san/obj/%.o)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $^ $(libs)
+
+.PHONY: fuzz fuzz-check fuzzers
+fuzzers: $(fuzzers:%=$(if $(filter fuzz,$(FLAVOUR)),build/fuzz/%,build/san/fuzz/%))
+fuzz:
+	@$(MAKE) FLAVOUR=fuzz CC=clang fuzzers
+	@sh tests/fuzz/driver/search.sh $(FUZZ_SECONDS) $(fuzzers)
+fuzz-check:
+	@$(MAKE) FLAVOUR=san fuzzers
+	@sh tests/fuzz/driver/check.sh $(fuzzers:%=build/san/fuzz/%)
+
+# --- structure: what the design promises, checked
+
+.PHONY: layers budget man-check
+layers:
+	@$(PYTHON) tests/structure/layers.py
+budget: $(B)/tests/budget
+	@$(B)/tests/budget
+$(B)/tests/budget: $(B)/obj/tests/structure/budget.o
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $^
+man-check: $(B)/ss
+	@sh tests/structure/manuals.sh $(PYTHON)
+
+# --- the running programs
+
+pytest = SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) -m pytest -v -p no:cacheprovider
+
+.PHONY: e2e interop noheap valgrind
+e2e: all
+	@$(pytest) tests/e2e
+interop: all
+	@$(pytest) tests/interop
+noheap: all
+	@$(pytest) tests/noheap
+valgrind: $(wanted)
+	@WRAP="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite" sh tests/unit.sh $(wanted)
+
+.PHONY: check demo
+check:
+	@MAKE="$(MAKE)" sh tests/check.sh
+demo: all
+	@SS=$(abspath $(B)) PYTHON=$(PYTHON) sh dist/demo.sh
+
+# --- form
+
+format_files = $(wildcard ss.c $(foreach d,core crypto net applets tests/core tests/crypto tests/net tests/applets \
+	tests/fuzz tests/fuzz/driver tests/structure,$d/*.[ch])) tests/unit.h
+CLANG_FORMAT ?= clang-format
+.PHONY: format format-check clean help
+format:
+	$(CLANG_FORMAT) -i $(format_files)
+format-check:
+	$(CLANG_FORMAT) --dry-run -Werror $(format_files)
+
 clean:
 	rm -rf build
 
-.SECONDARY:
+help:
+	@cat dist/make.help
+
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -2,7 +2,7 @@
 # unit.sh PROGRAM...: run unit tests one after another, one line each; what a failing one wrote is
 # shown. Ends with how many test functions passed and failed. ${WRAP} is put in front of each.
 set -u
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
@@ -15,18 +15,19 @@ for program; do
 	name=${program#*/tests/}
 	${WRAP:-} "$program" >"$out" 2>&1
 	status=$?
-	good=$(count PASSED) bad=$(count FAILED)
-	good=${good:-0} bad=${bad:-0}
-	skipped=$(grep -c '^\[  SKIPPED \] [^0-9]' "$out")
+	good=$(count PASSED) bad=$(count FAILED) skip=$(count SKIPPED)
+	good=${good:-0} bad=${bad:-0} skip=${skip:-0}
 	# a program that died, or that ran no test, failed whatever it counted
-	if [ "$status" -ne 0 ] || [ "$((good + skipped))" -eq 0 ]; then
+	if [ "$status" -ne 0 ] || [ "$((good + skip))" -eq 0 ]; then
 		[ "$bad" -gt 0 ] || bad=1
 		echo "FAIL $name (status $status)"
 		sed 's/^/     /' "$out"
 	else
-		echo "ok   $name ($good tests${skipped:+$([ "$skipped" -eq 0 ] || echo ", $skipped SKIPPED")})"
+		echo "ok   $name ($good)"
+		# a test that is skipped says why on a line of its own
+		[ "$skip" -eq 0 ] || { echo "     $skip SKIPPED:" && grep -iv '^\[' "$out" | grep -i skip; }
 	fi
-	passed=$((passed + good)) failed=$((failed + bad))
+	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
 done
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,19 @@
+#!/bin/sh
+# kernel_headers.sh DIR CC...: if CC sees no <linux/...> headers, as musl-gcc does not, link the
+# machine's into DIR. They are the kernel's own and fit any C library.
+set -eu
+dir=$1
+shift
+
+if echo '#include <linux/sockios.h>' | "$@" -E -I"$dir" - >/dev/null 2>&1; then
+	exit 0
+fi
+machine=$("$@" -dumpmachine)
+for name in linux asm asm-generic; do
+	for base in "/usr/include/$machine" /usr/include; do
+		if [ -d "$base/$name" ]; then
+			ln -sfn "$base/$name" "$dir/$name"
+			break
+		fi
+	done
+done

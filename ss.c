@@ -1,0 +1,134 @@
+/*
+ * The one executable: the table of its applets, and which of them to be. The name it was started
+ * by decides (ss-local, or plain local), else its first argument (ss local). What it says about
+ * itself is here too; everything else lies in applets/.
+ */
+#include "applets/applet.h"
+#include "applets/install.h"
+#include "core/process.h"
+#include "net/wire.h"
+
+#include <ares.h>
+#include <mbedtls/version.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+struct applet {
+	const char *name;
+	int (*main)(int argc, char **argv); /* NULL: not built yet */
+};
+
+static const struct applet applets[] = {
+	{ "ss-local", local_main },
+	{ "ss-server", server_main },
+	{ "ss-tunnel", NULL },
+	{ "ss-redir", NULL },
+	{ "ss-manager", NULL },
+};
+
+enum { APPLETS = sizeof(applets) / sizeof(applets[0]), PREFIX = sizeof("ss-") - 1 };
+
+static const struct applet *find(const char *name)
+{
+	for (unsigned i = 0; i < APPLETS; i++)
+		if (strcmp(name, applets[i].name) == 0 || strcmp(name, applets[i].name + PREFIX) == 0)
+			return &applets[i];
+	return NULL;
+}
+
+static void list(FILE *to)
+{
+	for (unsigned i = 0; i < APPLETS; i++)
+		fprintf(to, "%s\n", applets[i].name);
+}
+
+static int usage(FILE *to)
+{
+	fputs("shadowsocks " SS_VERSION "\n"
+	      "usage: ss APPLET [option...]      run an applet; `ss APPLET -h` describes it\n"
+	      "       ss --list                  the applets, one a line\n"
+	      "       ss --install [-s] DIR      link their names in DIR to this file (-s: symbolic links)\n"
+	      "       ss --version               versions, and the methods built in\n"
+	      "       ss --help\n"
+	      "A link to this file that is named like an applet is that applet. Applets:\n",
+	      to);
+	list(to);
+	return to == stdout ? 0 : 1;
+}
+
+static int version(void)
+{
+	char mbedtls[16];
+
+	mbedtls_version_get_string(mbedtls);
+	printf("shadowsocks %s\n", SS_VERSION);
+	printf("libsodium %s (compiled with %s)\n", sodium_version_string(), SODIUM_VERSION_STRING);
+	printf("mbedtls %s (compiled with %s)\n", mbedtls, MBEDTLS_VERSION_STRING);
+	printf("c-ares %s (compiled with %s)\n", ares_version(NULL), ARES_VERSION_STR);
+	printf("methods:");
+	for (unsigned i = 0; wire_list(i); i++)
+		printf(" %s", wire_list(i)->name);
+	printf("\n");
+	return 0;
+}
+
+static int install(int argc, char **argv)
+{
+	const char *names[APPLETS];
+	bool symbolic = argc == 4 && strcmp(argv[2], "-s") == 0;
+
+	if (argc != 3 && !symbolic)
+		return usage(stderr);
+	for (unsigned i = 0; i < APPLETS; i++)
+		names[i] = applets[i].name;
+	return install_links(argv[0], argv[argc - 1], symbolic, names, APPLETS) < 0 ? 1 : 0;
+}
+
+static int run(const struct applet *applet, int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return version();
+	if (!applet->main) {
+		fprintf(stderr, "%s is not built yet\n", applet->name);
+		return 1;
+	}
+	return applet->main(argc, argv);
+}
+
+/* What `ss` was asked for, where its first argument is no applet. */
+static int command(int argc, char **argv)
+{
+	if (argc < 2)
+		return usage(stderr);
+	if (strcmp(argv[1], "--install") == 0)
+		return install(argc, argv);
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return version();
+	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		return usage(stdout);
+	if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+		list(stdout);
+		return 0;
+	}
+	fprintf(stderr, "there is no applet named \"%s\"\n", argv[1]);
+	return usage(stderr);
+}
+
+int main(int argc, char **argv)
+{
+	const struct applet *applet;
+	const char *slash;
+
+	if (argc < 1)
+		return usage(stderr);
+	slash = strrchr(argv[0], '/');
+	applet = find(slash ? slash + 1 : argv[0]);
+	if (applet)
+		return run(applet, argc, argv);
+	applet = argc > 1 ? find(argv[1]) : NULL;
+	if (!applet)
+		return command(argc, argv);
+	process_name(applet->name);
+	return run(applet, argc - 1, argv + 1);
+}
