@@ -46,11 +46,11 @@ static void list(FILE *to)
 static int usage(FILE *to)
 {
 	fputs("shadowsocks " SS_VERSION "\n"
-	      "usage: ss APPLET [option...]      run an applet; `ss APPLET -h` describes it\n"
-	      "       ss --list                  the applets, one a line\n"
-	      "       ss --install [-s] DIR      link their names in DIR to this file (-s: symbolic links)\n"
-	      "       ss --version               versions, and the methods built in\n"
-	      "       ss --help\n"
+	      "usage: shadowsocks APPLET [option...]     run an applet; -h after it tells what it takes\n"
+	      "       shadowsocks --list                 the applets, one a line\n"
+	      "       shadowsocks --install [-s] DIR     link their names in DIR to this file (-s: symbolic links)\n"
+	      "       shadowsocks --version              versions, and the methods built in\n"
+	      "       shadowsocks --help\n"
 	      "A link to this file that is named like an applet is that applet. Applets:\n",
 	      to);
 	list(to);
