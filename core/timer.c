@@ -1,6 +1,6 @@
 /*
- * The timer wheel. Level 0 has a slot for each of the next 64 ms, level 1 for each of the next 64
- * runs of 64 ms, and so on. A timer lies on the level of the highest digit (base 64) in which its
+ * The timer wheel. Level 0 has a slot for each of the next 32 ms, level 1 for each of the next 32
+ * runs of 32 ms, and so on. A timer lies on the level of the highest digit (base 32) in which its
  * due time differs from now; when now reaches that digit, the slot is dealt out to lower levels.
  * So a slot always lies ahead of now, and the lowest level that holds anything holds the earliest.
  */
@@ -15,14 +15,10 @@ static void place(struct wheel *wheel, struct timer *timer)
 {
 	uint64_t differs = timer->due ^ wheel->now;
 	unsigned level = differs ? (63 - (unsigned)__builtin_clzll(differs)) / WHEEL_BITS : 0;
-
-	if (level >= WHEEL_LEVELS) { /* beyond a century */
-		level = WHEEL_LEVELS - 1;
-		timer->due = wheel->now | ((UINT64_C(1) << WHEEL_LEVELS * WHEEL_BITS) - 1);
-	}
 	unsigned slot = digit(timer->due, level);
+
 	list_append(&wheel->slots[level][slot], &timer->link);
-	wheel->pending[level] |= UINT64_C(1) << slot;
+	wheel->pending[level] |= UINT32_C(1) << slot;
 }
 
 /* When something is next to be done: a slot of level 0 fires or a higher one is dealt out. */
@@ -32,8 +28,6 @@ static bool next_event(const struct wheel *wheel, uint64_t *when)
 		unsigned here = digit(wheel->now, level);
 		uint64_t ahead = wheel->pending[level] & ~((UINT64_C(2) << here) - 1);
 
-		if (here == WHEEL_SLOTS - 1)
-			ahead = 0;
 		if (ahead) {
 			unsigned shift = level * WHEEL_BITS;
 			uint64_t base = wheel->now >> shift >> WHEEL_BITS << WHEEL_BITS << shift;
@@ -51,7 +45,7 @@ static void empty_slot(struct wheel *wheel, unsigned level, struct list *to)
 	unsigned slot = digit(wheel->now, level);
 	struct list *from = &wheel->slots[level][slot];
 
-	wheel->pending[level] &= ~(UINT64_C(1) << slot);
+	wheel->pending[level] &= ~(UINT32_C(1) << slot);
 	list_init(to);
 	while (!list_empty(from)) {
 		struct list *link = from->next;
@@ -119,7 +113,9 @@ int64_t wheel_wait(const struct wheel *wheel)
 {
 	uint64_t when;
 
-	return next_event(wheel, &when) ? (int64_t)(when - wheel->now) : -1;
+	if (!next_event(wheel, &when))
+		return -1;
+	return when - wheel->now < INT64_MAX ? (int64_t)(when - wheel->now) : INT64_MAX;
 }
 
 void wheel_advance(struct wheel *wheel, uint64_t now)

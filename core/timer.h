@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WHEEL_BITS = 6, WHEEL_SLOTS = 1 << WHEEL_BITS, WHEEL_LEVELS = 7 };
+/* 13 digits of 5 bits are a whole uint64_t: there is no time too far away. */
+enum { WHEEL_BITS = 5, WHEEL_SLOTS = 1 << WHEEL_BITS, WHEEL_LEVELS = 13 };
 
 /* Embedded in its owner. Zeroed by timer_init(); fire may set it again, or free its owner. */
 struct timer {
@@ -20,8 +21,8 @@ struct timer {
 };
 
 struct wheel {
-	uint64_t now;			/* ms */
-	uint64_t pending[WHEEL_LEVELS]; /* bit s: slot s may hold timers */
+	uint64_t now;			/* ms; moved by wheel_advance() only */
+	uint32_t pending[WHEEL_LEVELS]; /* bit s: slot s may hold timers */
 	struct list slots[WHEEL_LEVELS][WHEEL_SLOTS];
 };
 
