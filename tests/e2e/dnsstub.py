@@ -1,0 +1,88 @@
+"""A name server for tests: answers A and AAAA over UDP and TCP from a table, late or not at all if it is told so.
+
+The table maps a name to addresses, or to "nx", "servfail" or "drop"; "*" is for every other name.
+"""
+import socket
+import struct
+import threading
+import time
+
+A, AAAA = 1, 28
+NOERROR, SERVFAIL, NXDOMAIN = 0, 2, 3
+
+
+class DnsStub:
+    def __init__(self, table, delay=0.0, truncate=False, ttl=60):
+        self.table, self.delay, self.truncate, self.ttl = table, delay, truncate, ttl
+        self.asked = []  # (name, type) in order of arrival
+        self.tcp = socket.create_server(("127.0.0.1", 0))
+        self.port = self.tcp.getsockname()[1]
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.bind(("127.0.0.1", self.port))
+        self.address = f"127.0.0.1:{self.port}"
+        self.open = True
+        for serve in (self._serve_udp, self._serve_tcp):
+            threading.Thread(target=serve, daemon=True).start()
+
+    def close(self):
+        self.open = False
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"", self.udp.getsockname())
+        self.tcp.shutdown(socket.SHUT_RDWR)
+        self.udp.close()
+        self.tcp.close()
+
+    def questions(self, name, kind=A):
+        return self.asked.count((name, kind))
+
+    def _serve_udp(self):
+        while self.open:
+            try:
+                query, client = self.udp.recvfrom(4096)
+            except OSError:
+                return
+            if len(query) >= 17:
+                answer = self._answer(query, self.truncate)
+                self._later(lambda answer=answer, client=client: self.udp.sendto(answer, client), answer)
+
+    def _serve_tcp(self):
+        while self.open:
+            try:
+                conn, _ = self.tcp.accept()
+                with conn, conn.makefile("rwb") as stream:
+                    (size,) = struct.unpack("!H", stream.read(2))
+                    answer = self._answer(stream.read(size), False)
+                    time.sleep(self.delay)
+                    stream.write(struct.pack("!H", len(answer)) + answer)
+            except (OSError, struct.error):
+                continue
+
+    def _later(self, send, answer):
+        if not answer:
+            return
+        if not self.delay:
+            return send()
+        timer = threading.Timer(self.delay, lambda: self.open and send())
+        timer.daemon = True
+        timer.start()
+
+    def _answer(self, query, truncated):
+        labels, at = [], 12
+        while query[at]:
+            labels.append(query[at + 1 : at + 1 + query[at]].decode("latin-1"))
+            at += 1 + query[at]
+        question = query[12 : at + 5]
+        (kind,) = struct.unpack_from("!H", query, at + 1)
+        name = ".".join(labels).lower()
+        self.asked.append((name, kind))
+        told = self.table.get(name, self.table.get("*", "nx"))
+        if told == "drop":
+            return b""
+        code = {"servfail": SERVFAIL, "nx": NXDOMAIN}.get(told, NOERROR) if isinstance(told, str) else NOERROR
+        addresses = [] if isinstance(told, str) or truncated else [a for a in told if (":" in a) == (kind == AAAA)]
+        flags = 0x8180 | code | (0x0200 if truncated else 0)
+        head = query[:2] + struct.pack("!HHHHH", flags, 1, len(addresses), 0, 0)
+        return head + question + b"".join(self._record(kind, a) for a in addresses)
+
+    def _record(self, kind, address):
+        packed = socket.inet_pton(socket.AF_INET6 if kind == AAAA else socket.AF_INET, address)
+        return b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, self.ttl, len(packed)) + packed
