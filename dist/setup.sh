@@ -1,0 +1,102 @@
+#!/bin/sh
+# setup.sh [check]: install what building and the demo need; with `check` what the tests need too.
+# For a fresh Debian, Ubuntu or Alpine, as root. Says what it installs, asks nothing, and may be
+# run again. Nothing is started, enabled or configured.
+set -eu
+
+what=${1:-build}
+case $what in
+build | check) ;;
+*)
+	echo "usage: sh dist/setup.sh [check]" >&2
+	exit 2
+	;;
+esac
+
+apt_build="gcc make binutils pkg-config libc6-dev libsodium-dev libmbedtls-dev libc-ares-dev curl python3-minimal python3"
+apt_check="clang clang-format libcmocka-dev musl-tools dpkg-dev xz-utils file procps iproute2 util-linux
+	python3-pytest python3-cryptography shadowsocks-libev valgrind libc6-dbg mandoc iperf3 strace gdb"
+apk_build="gcc make binutils pkgconf musl-dev linux-headers libsodium-dev mbedtls-dev c-ares-dev curl python3"
+apk_check="clang clang-extra-tools compiler-rt cmocka-dev libsodium-static mbedtls-static file procps iproute2 util-linux
+	py3-pytest py3-cryptography valgrind mandoc iperf3 strace gdb bash"
+
+need_root()
+{
+	[ "$(id -u)" -eq 0 ] || {
+		echo "setup.sh installs packages and must run as root" >&2
+		exit 1
+	}
+}
+
+# Print those of the packages that are not installed.
+apt_missing()
+{
+	for package; do
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || echo "$package"
+	done
+}
+
+# A package of a daemon starts it unless this file says no. One that exists is the machine's own
+# and stays; ours goes, whatever happens.
+policy=/usr/sbin/policy-rc.d
+forbid_starting()
+{
+	[ ! -e "$policy" ] || return 0
+	trap 'rm -f "$policy"' EXIT
+	trap 'exit 1' HUP INT TERM
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod 755 "$policy"
+}
+
+# The peer of our tests is a program here, not a service of the machine.
+keep_disabled()
+{
+	if command -v systemctl >/dev/null; then
+		systemctl --quiet --no-reload disable "$1"
+	fi
+	if [ -x "/etc/init.d/$1" ] && command -v update-rc.d >/dev/null; then
+		update-rc.d "$1" disable
+	fi
+}
+
+with_apt()
+{
+	export DEBIAN_FRONTEND=noninteractive
+	# shellcheck disable=SC2046,SC2086 # lists of words
+	set -- $(apt_missing $packages)
+	if [ $# -eq 0 ]; then
+		echo "setup: everything is installed already"
+		return
+	fi
+	need_root
+	echo "setup: apt-get install $*"
+	apt-get -q update
+	forbid_starting
+	RUNLEVEL=1 apt-get -q -y --no-install-recommends -o Dpkg::Options::=--force-confold -o DPkg::Lock::Timeout=300 install "$@"
+	case " $* " in
+	*" shadowsocks-libev "*) keep_disabled shadowsocks-libev ;;
+	esac
+}
+
+with_apk()
+{
+	need_root
+	echo "setup: apk add $(echo $packages)"
+	# shellcheck disable=SC2086
+	apk add --no-progress $packages
+}
+
+if command -v apt-get >/dev/null; then
+	packages=$apt_build
+	[ "$what" = build ] || packages="$apt_build $apt_check"
+	with_apt
+elif command -v apk >/dev/null; then
+	packages=$apk_build
+	[ "$what" = build ] || packages="$apk_build $apk_check"
+	with_apk
+else
+	echo "setup.sh knows apt and apk only. Needed: a C compiler, GNU make, pkg-config, and the development" >&2
+	echo "files of libsodium, mbedtls (2.28 or 3.x) and c-ares; for the demo curl and python3." >&2
+	exit 1
+fi
+echo "setup: done"

@@ -1,0 +1,57 @@
+#!/bin/sh
+# check.sh: all stages of `make check`, one after another, each line of theirs as it comes. A stage
+# that ends badly without having counted a failure counts as one failed, and so does one that ran
+# nothing. Ends with the sums. What a stage wrote stays in build/check/STAGE.log.
+set -u
+make=${MAKE:-make}
+logs=build/check
+passed=0 failed=0 skipped=0 summary=
+mkdir -p "$logs"
+
+# number LOG WORD: N of the last "N WORD" in the log's last line that has counts, as cmocka's
+# runner here ("3 passed, 0 failed") and pytest ("== 2 failed, 3 passed, 1 skipped in 4s ==") end
+number()
+{
+	grep -E '[0-9]+ (passed|failed|errors?|skipped)\>' "$1" | tail -n 1 |
+		sed 's/\x1b\[[0-9;]*m//g' | grep -oE "[0-9]+ $2" | head -n 1 | cut -d ' ' -f 1
+}
+
+stage() # stage NAME MAKE-ARGUMENT...
+{
+	name=$1
+	shift
+	began=$(date +%s)
+	echo "== $name"
+	{
+		"$make" -j2 "$@" 2>&1
+		echo $? >"$logs/$name.status"
+	} | tee "$logs/$name.log"
+	status=$(cat "$logs/$name.status")
+	good=$(number "$logs/$name.log" passed) bad=$(number "$logs/$name.log" failed)
+	errors=$(number "$logs/$name.log" error) skip=$(number "$logs/$name.log" skipped)
+	good=${good:-0} bad=$((${bad:-0} + ${errors:-0})) skip=${skip:-0}
+	if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$good" -eq 0 ]; }; then
+		bad=1
+	fi
+	summary="$summary$(printf '%-10s %5d passed %4d failed %4d skipped %5d s' \
+		"$name" "$good" "$bad" "$skip" $(($(date +%s) - began)))
+"
+	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+stage layers layers
+stage budget budget
+stage unit unit
+stage unit-san unit SAN=1
+stage fuzz fuzz-check
+stage manuals man-check
+stage e2e e2e
+stage e2e-san e2e SAN=1
+stage interop interop
+stage noheap noheap
+
+echo "== sums"
+printf '%s' "$summary"
+[ "$skipped" -eq 0 ] || grep -hiE '^(SKIPPED|.*SKIPPED[ :(].*)' "$logs"/*.log | sort -u
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
