@@ -4,17 +4,11 @@
  */
 #include "core/block.h"
 
+#include "core/pages.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-
-static void *reserve(size_t n)
-{
-	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
 
 int block_open(struct block_pool *pool, uint32_t max)
 {
@@ -24,10 +18,10 @@ int block_open(struct block_pool *pool, uint32_t max)
 		errno = EINVAL;
 		return -1;
 	}
-	*pool = (struct block_pool){ .max = max, .base = reserve(bytes) };
+	*pool = (struct block_pool){ .max = max, .base = pages_reserve(bytes) };
 	if (!pool->base)
 		return -1;
-	pool->free = reserve((size_t)max * sizeof(*pool->free));
+	pool->free = pages_reserve((size_t)max * sizeof(*pool->free));
 	if (!pool->free) {
 		block_close(pool);
 		return -1;
@@ -38,9 +32,9 @@ int block_open(struct block_pool *pool, uint32_t max)
 void block_close(struct block_pool *pool)
 {
 	if (pool->base)
-		munmap(pool->base, (size_t)pool->max * BLOCK_SIZE);
+		pages_release(pool->base, (size_t)pool->max * BLOCK_SIZE);
 	if (pool->free)
-		munmap(pool->free, (size_t)pool->max * sizeof(*pool->free));
+		pages_release(pool->free, (size_t)pool->max * sizeof(*pool->free));
 	*pool = (struct block_pool){ 0 };
 }
 
@@ -165,7 +159,8 @@ void chain_return(struct block_pool *pool, struct chain *chain)
 
 void block_trim(struct block_pool *pool, uint32_t keep)
 {
-	/* The bottom of the stack is what was not needed for longest. */
+	/* The bottom of the stack is what was not needed for longest. Where pages are larger than blocks
+	 * nothing is given back. */
 	while (pool->free_count - pool->cold > keep)
-		madvise(pool->base + (size_t)pool->free[pool->cold++] * BLOCK_SIZE, BLOCK_SIZE, MADV_DONTNEED);
+		pages_drop(pool->base + (size_t)pool->free[pool->cold++] * BLOCK_SIZE, BLOCK_SIZE);
 }

@@ -4,10 +4,11 @@
  */
 #include "core/slab.h"
 
+#include "core/pages.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 int slab_open(struct slab *slab, size_t size, uint32_t max)
 {
@@ -16,9 +17,8 @@ int slab_open(struct slab *slab, size_t size, uint32_t max)
 		errno = EINVAL;
 		return -1;
 	}
-	void *base = mmap(NULL, size * max, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			  -1, 0);
-	if (base == MAP_FAILED)
+	void *base = pages_reserve(size * max);
+	if (!base)
 		return -1;
 	*slab = (struct slab){ .base = base, .size = (uint32_t)size, .max = max };
 	return 0;
@@ -27,7 +27,7 @@ int slab_open(struct slab *slab, size_t size, uint32_t max)
 void slab_close(struct slab *slab)
 {
 	if (slab->base)
-		munmap(slab->base, (size_t)slab->size * slab->max);
+		pages_release(slab->base, (size_t)slab->size * slab->max);
 	*slab = (struct slab){ 0 };
 }
 
