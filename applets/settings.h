@@ -58,8 +58,9 @@ struct settings {
 	const char *name; /* "ss-local": for log_open() */
 	char *config;	  /* the file that was read, for a reload; NULL: none */
 
-	/* Where. Clients: the servers to connect to. Server, manager: the addresses to listen on (a server
-	 * without any has 0.0.0.0). Ports are filled in (manager: 0 where the entry has none). */
+	/* Where. Clients: the servers to connect to. Server, manager: the addresses to listen on; 0.0.0.0
+	 * if none was given. Ports are filled in (manager: 0 where the entry has none). A place to listen
+	 * on is an address, or a name where a name was given ("localhost" is an address already). */
 	struct endpoint server[SETTINGS_SERVERS];
 	unsigned servers;
 	uint16_t server_port;	/* 0: none given, every entry has its own */
@@ -105,11 +106,8 @@ struct settings {
 
 	/* Between parsing and checking only; wiped before settings_read() returns. */
 	struct settings_raw {
-		char *config, *method, *password, *key;
-		char *server[SETTINGS_SERVERS], *local_address, *tunnel_address;
+		char *password, *key;
 		uint16_t local_port;
-		unsigned servers;
-		bool too_many_servers;
 	} raw;
 };
 
