@@ -10,32 +10,35 @@
 #include "net/endpoint.h"
 
 struct socket_options {
-	bool no_delay;	   /* TCP_NODELAY; on by default */
-	bool fast_open;	   /* TFO: listening, and connecting with the first bytes */
-	bool multipath;	   /* MPTCP */
+	bool no_delay;	/* TCP_NODELAY; on by default */
+	bool fast_open; /* TFO: listening, and connecting with the first bytes */
+	bool multipath; /* MPTCP */
 	bool reuse_port;
-	int keep_alive;	   /* seconds until the first probe; 0: off */
-	int near_sndbuf, near_rcvbuf; /* of accepted sockets, bytes; 0: the kernel's */
-	int far_sndbuf, far_rcvbuf;   /* of connections we open */
-	unsigned mark;	   /* SO_MARK of what we open; 0: none */
-	int dscp;	   /* 0..63 of what we open; -1: none */
-	const char *interface;	 /* SO_BINDTODEVICE of what we open; NULL: none */
+	int keep_alive;			 /* seconds until the first probe; 0: off */
+	int near_sndbuf, near_rcvbuf;	 /* of accepted sockets, bytes; 0: the kernel's */
+	int far_sndbuf, far_rcvbuf;	 /* of connections we open */
+	unsigned mark;			 /* SO_MARK of what we open; 0: none */
+	int dscp;			 /* 0..63 of what we open; -1: none */
+	const char *interface;		 /* SO_BINDTODEVICE of what we open; NULL: none */
 	struct address source4, source6; /* bind what we open to; family 0: none */
 };
 
 /* A listening TCP socket. v6only: only IPv6 on `::`. fd, or -1 with errno. */
-int socket_listen(const struct sockaddr *address, socklen_t len, const struct socket_options *options, bool v6only);
+int socket_listen(const struct sockaddr *address, socklen_t len,
+		  const struct socket_options *options, bool v6only);
 
 /* The next waiting connection, with the options of near sockets set; *peer is filled. fd, or -1
  * with errno (EAGAIN: none waits; EMFILE, ENFILE, ENOBUFS, ENOMEM: pause; others: look again). */
-int socket_accept(int listener, const struct socket_options *options, struct sockaddr_storage *peer);
+int socket_accept(int listener, const struct socket_options *options,
+		  struct sockaddr_storage *peer);
 
 /* Begin a TCP connection. fd, or -1 with errno. *connected: the socket may be written at once
- * (fast open: the first write goes out with the SYN; or a local connection). `early`: bytes to
- * send are at hand or will be soon, so fast open is worth it. A source address of the other family than
- * the target's is an error (EADDRNOTAVAIL), never a connection from elsewhere. */
-int socket_connect(const struct sockaddr *address, socklen_t len, const struct socket_options *options, bool early,
-		   bool *connected);
+ * (a local connection; or fast open: the first write goes out with the SYN, and that the peer is
+ * not there is seen only afterwards). `early`: bytes to send are at hand or will be soon, so fast
+ * open is worth it. A source address of the other family than the target's is an error
+ * (EADDRNOTAVAIL), never a connection from elsewhere. */
+int socket_connect(const struct sockaddr *address, socklen_t len,
+		   const struct socket_options *options, bool early, bool *connected);
 
 /* The outcome of a connect that was in progress, once writable: 0 or the errno. */
 int socket_error(int fd);

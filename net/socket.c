@@ -1,0 +1,266 @@
+/*
+ * TCP sockets: opened, bound, connected, accepted, and all their options. Called by service.c for
+ * listeners and by dial.c for connections; owns nothing. What options are called where is in
+ * socket_linux.c and socket_bsd.c.
+ */
+#include "net/socket.h"
+
+#include "core/log.h"
+#include "net/socket_platform.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	BACKLOG = 4096,	     /* the kernel cuts it to its own limit; SOMAXCONN is 128 in musl */
+	FAST_BACKLOG = 1024, /* fast open connections not yet confirmed */
+	KEEP_PROBES = 5,
+	KEEP_IDLE_MAX = 32767, /* the kernel's limit */
+	KEEP_EVERY_MAX = 75
+};
+
+/* What only makes things faster, by its bit in `said`. */
+enum extra { EXTRA_MULTIPATH, EXTRA_FAST_LISTEN, EXTRA_FAST_CONNECT, EXTRA_DSCP, EXTRA_OTHER };
+
+static const char *const extra_names[] = {
+	[EXTRA_MULTIPATH] = "multipath TCP",
+	[EXTRA_FAST_LISTEN] = "TCP fast open for accepted connections",
+	[EXTRA_FAST_CONNECT] = "TCP fast open",
+	[EXTRA_DSCP] = "the DSCP mark",
+	[EXTRA_OTHER] = "a socket option",
+};
+
+/* The kernel refuses this: go on without it, and say so once per program. */
+static void fall_back(enum extra extra)
+{
+	static unsigned said;
+
+	if (!(said & 1u << extra))
+		log_warn("%s is not available here (%s): going on without", extra_names[extra],
+			 strerror(errno));
+	said |= 1u << extra;
+}
+
+static int set(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+static int set_option(int fd, enum socket_option option, const void *value, size_t n)
+{
+	const struct option_name *o = &option_names[option];
+
+	if (o->name < 0) {
+		errno = ENOPROTOOPT;
+		return -1;
+	}
+	return setsockopt(fd, o->level, o->name, value, (socklen_t)n);
+}
+
+static int set_number(int fd, enum socket_option option, int value)
+{
+	return set_option(fd, option, &value, sizeof(value));
+}
+
+static int close_failed(int fd)
+{
+	int saved = errno;
+
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+static bool short_of_memory(void)
+{
+	return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+}
+
+static int open_stream(int family, bool multipath)
+{
+	int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+
+	if (multipath) {
+		int fd = -1;
+
+		errno = EPROTONOSUPPORT;
+		if (protocol_multipath >= 0)
+			fd = socket(family, type, protocol_multipath);
+		if (fd >= 0 || short_of_memory())
+			return fd;
+		fall_back(EXTRA_MULTIPATH);
+	}
+	return socket(family, type, 0);
+}
+
+/* Probes so close together that a dead peer is found after twice the idle time, at most. */
+static void keep_alive(int fd, int seconds)
+{
+	int idle = seconds < KEEP_IDLE_MAX ? seconds : KEEP_IDLE_MAX;
+	int every = idle / KEEP_PROBES;
+
+	if (seconds <= 0)
+		return;
+	every = every < 1 ? 1 : every > KEEP_EVERY_MAX ? KEEP_EVERY_MAX : every;
+	if (set(fd, SOL_SOCKET, SO_KEEPALIVE, 1) < 0 ||
+	    set_number(fd, OPTION_KEEP_IDLE, idle) < 0 ||
+	    set_number(fd, OPTION_KEEP_EVERY, every) < 0 ||
+	    set_number(fd, OPTION_KEEP_PROBES, KEEP_PROBES) < 0)
+		fall_back(EXTRA_OTHER);
+}
+
+/* What both sides have in common. */
+static void set_manners(int fd, const struct socket_options *options)
+{
+	if (options->no_delay && set(fd, IPPROTO_TCP, TCP_NODELAY, 1) < 0)
+		fall_back(EXTRA_OTHER);
+	keep_alive(fd, options->keep_alive);
+}
+
+/* The receive buffer decides the window scale: to be set before listen() or connect(). */
+static void set_buffers(int fd, int sndbuf, int rcvbuf)
+{
+	if ((sndbuf > 0 && set(fd, SOL_SOCKET, SO_SNDBUF, sndbuf) < 0) ||
+	    (rcvbuf > 0 && set(fd, SOL_SOCKET, SO_RCVBUF, rcvbuf) < 0))
+		fall_back(EXTRA_OTHER);
+}
+
+/* The traffic class of what we send. */
+static void set_dscp(int fd, int family, int dscp)
+{
+	bool v6 = family == AF_INET6;
+
+	if (dscp >= 0 &&
+	    set(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, dscp << 2) < 0)
+		fall_back(EXTRA_DSCP);
+}
+
+/* Linux cuts a name that is too long, and might then find another interface. */
+static int set_interface(int fd, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n >= IFNAMSIZ) {
+		errno = ENODEV;
+		return -1;
+	}
+	return set_option(fd, OPTION_INTERFACE, name, n + 1);
+}
+
+static bool is_mapped(const struct sockaddr *address)
+{
+	struct sockaddr_in6 in6;
+
+	if (address->sa_family != AF_INET6)
+		return false;
+	memcpy(&in6, address, sizeof(in6));
+	return IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr);
+}
+
+/* Leave from the address the user chose, or not at all. */
+static int bind_source(int fd, const struct sockaddr *target, const struct socket_options *options)
+{
+	bool v6 = target->sa_family == AF_INET6;
+	const struct address *source = v6 ? &options->source6 : &options->source4;
+	struct sockaddr_storage from;
+	socklen_t len;
+
+	if (options->source4.family == 0 && options->source6.family == 0)
+		return 0;
+	errno = EADDRNOTAVAIL;
+	if (source->family != (v6 ? 6 : 4) || is_mapped(target))
+		return -1;
+	len = address_socket(source, 0, &from);
+	/* Else each source port could serve one target only; without it that is so. */
+	set_number(fd, OPTION_LATE_PORT, 1);
+	return bind(fd, (struct sockaddr *)&from, len);
+}
+
+/* Where traffic goes: nothing here may be left out silently. */
+static int set_path(int fd, const struct sockaddr *target, const struct socket_options *options)
+{
+	if (options->mark && set_option(fd, OPTION_MARK, &options->mark, sizeof(options->mark)) < 0)
+		return -1;
+	if (options->interface && set_interface(fd, options->interface) < 0)
+		return -1;
+	return bind_source(fd, target, options);
+}
+
+int socket_listen(const struct sockaddr *address, socklen_t len,
+		  const struct socket_options *options, bool v6only)
+{
+	int fd = open_stream(address->sa_family, options->multipath);
+
+	if (fd < 0)
+		return -1;
+	/* Connections of the last run in TIME_WAIT do not hinder a restart. */
+	if (set(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0)
+		return close_failed(fd);
+	if (options->reuse_port && set(fd, SOL_SOCKET, SO_REUSEPORT, 1) < 0)
+		return close_failed(fd);
+	/* Said either way: the system's default may be either. */
+	if (address->sa_family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only) < 0)
+		return close_failed(fd);
+	if (options->fast_open && set_number(fd, OPTION_FAST_LISTEN, FAST_BACKLOG) < 0)
+		fall_back(EXTRA_FAST_LISTEN);
+	set_buffers(fd, options->near_sndbuf, options->near_rcvbuf);
+	if (bind(fd, address, len) < 0 || listen(fd, BACKLOG) < 0)
+		return close_failed(fd);
+	return fd;
+}
+
+int socket_accept(int listener, const struct socket_options *options, struct sockaddr_storage *peer)
+{
+	socklen_t len = sizeof(*peer);
+	int fd;
+
+	memset(peer, 0, sizeof(*peer));
+	do
+		fd = accept4(listener, (struct sockaddr *)peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	if (fd >= 0)
+		set_manners(fd, options); /* the buffers come from the listener */
+	return fd;
+}
+
+int socket_connect(const struct sockaddr *address, socklen_t len,
+		   const struct socket_options *options, bool early, bool *connected)
+{
+	int fd = open_stream(address->sa_family, options->multipath);
+
+	if (fd < 0)
+		return -1;
+	if (set_path(fd, address, options) < 0)
+		return close_failed(fd);
+	set_dscp(fd, address->sa_family, options->dscp);
+	set_manners(fd, options);
+	set_buffers(fd, options->far_sndbuf, options->far_rcvbuf);
+	if (early && options->fast_open && set_number(fd, OPTION_FAST_CONNECT, 1) < 0)
+		fall_back(EXTRA_FAST_CONNECT);
+	*connected = connect(fd, address, len) == 0;
+	/* EINTR: it goes on without us. */
+	if (!*connected && errno != EINPROGRESS && errno != EINTR)
+		return close_failed(fd);
+	return fd;
+}
+
+int socket_error(int fd)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno : error;
+}
+
+void socket_abort(int fd)
+{
+	struct linger now = { .l_onoff = 1, .l_linger = 0 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(fd);
+}

@@ -1,0 +1,31 @@
+/*
+ * What one system calls the options of a socket, or that it has none: socket_linux.c or
+ * socket_bsd.c. For net/socket.c only.
+ */
+#ifndef NET_SOCKET_PLATFORM_H
+#define NET_SOCKET_PLATFORM_H
+
+#include <stdbool.h>
+
+enum socket_option {
+	OPTION_FAST_LISTEN,  /* TFO, for what listens: the queue's length */
+	OPTION_FAST_CONNECT, /* TFO: connect() waits for the first bytes */
+	OPTION_KEEP_IDLE,    /* seconds of silence until the first probe */
+	OPTION_KEEP_EVERY,   /* seconds between probes */
+	OPTION_KEEP_PROBES,  /* how many stay unanswered before the connection is given up */
+	OPTION_LATE_PORT,    /* bind() to an address leaves the port to connect() */
+	OPTION_MARK,
+	OPTION_INTERFACE, /* by name */
+	OPTION_COUNT
+};
+
+struct option_name {
+	int level, name; /* name < 0: this system has no such option */
+};
+
+extern const struct option_name option_names[OPTION_COUNT];
+
+/* The protocol number of multipath TCP, or -1. */
+extern const int protocol_multipath;
+
+#endif
