@@ -29,11 +29,11 @@
 #include <unistd.h>
 
 enum {
-	TEXT = 1024,   /* one line without its stamp, with a NUL: what syslog daemons take whole */
-	SAMPLE = 128,  /* as much of a line as its summary repeats */
-	IP_TEXT = 48,  /* an address as inet_ntop() prints it */
-	KINDS = 16,    /* of lines caused by peers */
-	SETS = 64,     /* addresses are remembered in sets: 256 in all */
+	TEXT = 1024,  /* one line without its stamp, with a NUL: what syslog daemons take whole */
+	SAMPLE = 128, /* as much of a line as its summary repeats */
+	IP_TEXT = 48, /* an address as inet_ntop() prints it */
+	KINDS = 16,   /* of lines caused by peers */
+	SETS = 64,    /* addresses are remembered in sets: 256 in all */
 	WAYS = 4,
 	PER_KIND = 10, /* lines per kind and minute, and per address and minute */
 	PER_SECOND = 20,
@@ -47,10 +47,10 @@ static const struct {
 	int stream, priority;
 	const char *label, *colour;
 } levels[] = {
-	[LOG_LEVEL_ERROR] = {STDERR_FILENO, LOG_ERR, "ERROR", "\033[01;35m"},
-	[LOG_LEVEL_WARN] = {STDERR_FILENO, LOG_WARNING, "WARNING", "\033[01;33m"},
-	[LOG_LEVEL_INFO] = {STDOUT_FILENO, LOG_INFO, "INFO", "\033[01;32m"},
-	[LOG_LEVEL_DEBUG] = {STDOUT_FILENO, LOG_DEBUG, "DEBUG", "\033[01;36m"},
+	[LOG_LEVEL_ERROR] = { STDERR_FILENO, LOG_ERR, "ERROR", "\033[01;35m" },
+	[LOG_LEVEL_WARN] = { STDERR_FILENO, LOG_WARNING, "WARNING", "\033[01;33m" },
+	[LOG_LEVEL_INFO] = { STDOUT_FILENO, LOG_INFO, "INFO", "\033[01;32m" },
+	[LOG_LEVEL_DEBUG] = { STDOUT_FILENO, LOG_DEBUG, "DEBUG", "\033[01;36m" },
 };
 
 /* Lines in a span of time that begins when it is first asked for after the last one ended. */
@@ -95,10 +95,20 @@ static struct {
 	} handshakes;
 } state;
 
-/* The length of the UTF-8 character at p if it may stand in a log line, otherwise 0. */
+/* The length of the UTF-8 character that a byte begins, or 0. */
+static size_t utf8_length(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2 || first > 0xf4)
+		return 0;
+	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/* The length of the character at p if it may stand in a log line, otherwise 0. */
 static size_t printable(const unsigned char *p, size_t n)
 {
-	size_t len = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+	size_t len = utf8_length(*p);
 
 	if (len == 0 || len > n)
 		return 0;
@@ -145,7 +155,7 @@ static void compose(char text[TEXT], const char *format, va_list args)
  * be made non-blocking: ask first. Lines are shorter than PIPE_BUF, hence whole or not at all. */
 static bool stream_put(int fd, const char *line, size_t n)
 {
-	struct pollfd ask = {.fd = fd, .events = POLLOUT};
+	struct pollfd ask = { .fd = fd, .events = POLLOUT };
 
 	if (poll(&ask, 1, 0) != 1)
 		return false;
@@ -242,7 +252,7 @@ static bool over(uint64_t since, unsigned length)
 static bool span_full(struct span *span, unsigned length, unsigned limit)
 {
 	if (over(span->since, length))
-		*span = (struct span){.since = state.now};
+		*span = (struct span){ .since = state.now };
 	return span->lines >= limit;
 }
 
@@ -292,7 +302,7 @@ static struct culprit *culprit_find(const char *ip)
 		if (set[i].used < oldest->used)
 			oldest = &set[i];
 	}
-	*oldest = (struct culprit){.span.since = state.now};
+	*oldest = (struct culprit){ .span.since = state.now };
 	snprintf(oldest->ip, sizeof(oldest->ip), "%s", ip);
 	return oldest;
 }

@@ -24,7 +24,7 @@ static struct {
 
 static bool connect_again(void)
 {
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
 
 	syslog_close();
 	if (!target.path || strlen(target.path) >= sizeof(to.sun_path))
@@ -44,10 +44,10 @@ static bool connect_again(void)
  * locale's. */
 static size_t compose(char *message, int priority, const char *text)
 {
-	static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-					   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	static const char months[12][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+					    "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
 	time_t now = time(NULL);
-	struct tm tm = {0};
+	struct tm tm = { 0 };
 	int n;
 
 	localtime_r(&now, &tm);
@@ -99,7 +99,7 @@ bool syslog_write(int priority, const char *text)
 		if (send(target.fd, message, n, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 			return true;
 		if (errno == EAGAIN || errno == ENOBUFS)
-			break; /* it is there, but does not read */
+			break;	/* it is there, but does not read */
 		syslog_close(); /* it was restarted */
 	}
 	if (priority <= LOG_ERR)

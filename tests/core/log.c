@@ -27,7 +27,7 @@ static void slurp(FILE *file, char *to)
 /* Run body with stdout and stderr going to out and err; its exit status. */
 static int capture(void (*body)(void))
 {
-	FILE *files[2] = {tmpfile(), tmpfile()};
+	FILE *files[2] = { tmpfile(), tmpfile() };
 	int status;
 	pid_t pid;
 
@@ -182,10 +182,12 @@ static void a_flood_is_rationed_and_counted(void **unused)
 {
 	(void)unused;
 	capture(flood);
-	assert_int_equal(count(err, "failed to handshake with 127.0.0.1: authentication error\n"), 10);
+	assert_int_equal(count(err, "failed to handshake with 127.0.0.1: authentication error\n"),
+			 10);
 	assert_int_equal(count(err, "WARNING: bad packet "), 10);
 	assert_int_equal(count(err, "1490 more in the last minute like: bad packet 10\n"), 1);
-	assert_int_equal(count(err, "1490 more handshakes in the last minute failed, from 1 addr"), 1);
+	assert_int_equal(count(err, "1490 more handshakes in the last minute failed, from 1 addr"),
+			 1);
 	assert_int_equal(count(err, "\n"), 22);
 }
 
@@ -207,7 +209,8 @@ static void all_peers_together_have_a_cap(void **unused)
 	(void)unused;
 	capture(many_addresses);
 	assert_int_equal(count(err, "failed to handshake with "), 300);
-	assert_int_equal(count(err, "59700 more handshakes in the last minute failed, from 59700"), 1);
+	assert_int_equal(count(err, "59700 more handshakes in the last minute failed, from 59700"),
+			 1);
 	assert_int_equal(count(err, "\n"), 301);
 }
 
@@ -230,7 +233,8 @@ static void an_address_has_ten_lines_a_minute(void **unused)
 	assert_int_equal(count(err, "failed to handshake with 192.0.2.1: auth"), 30);
 	assert_int_equal(count(err, "failed to handshake with 2001:db8::1: auth"), 30);
 	assert_int_equal(count(err, "repeated"), 0);
-	assert_int_equal(count(err, "20 more handshakes in the last minute failed, from 2 addr"), 2);
+	assert_int_equal(count(err, "20 more handshakes in the last minute failed, from 2 addr"),
+			 2);
 }
 
 static void die_of_it(void)
@@ -245,8 +249,9 @@ static void die_says_why_and_exits_255(void **unused)
 {
 	(void)unused;
 	assert_int_equal(capture(die_of_it), 255);
-	assert_matches(err, "^" STAMP "ERROR: same\n" STAMP "ERROR: last message repeated 1 times\n"
-			    STAMP "ERROR: acl: x:3: no such rule\n$");
+	assert_matches(err, "^" STAMP "ERROR: same\n" STAMP
+			    "ERROR: last message repeated 1 times\n" STAMP
+			    "ERROR: acl: x:3: no such rule\n$");
 	assert_string_equal(out, "");
 }
 
@@ -302,7 +307,8 @@ static void a_stopped_reader_stops_nobody(void **unused)
 	}
 	close(ends[0]);
 	assert_int_equal(count(out, " lines could not be written\n"), 1);
-	assert_matches(out, "could not be written\n" STAMP "INFO: last but one\n" STAMP "INFO: last\n$");
+	assert_matches(out,
+		       "could not be written\n" STAMP "INFO: last but one\n" STAMP "INFO: last\n$");
 }
 
 static void nobody_reads(void)

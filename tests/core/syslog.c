@@ -13,7 +13,7 @@ static char path[64];
 
 static int listen_there(void)
 {
-	struct sockaddr_un here = {.sun_family = AF_UNIX};
+	struct sockaddr_un here = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 
 	assert_true(fd >= 0);
