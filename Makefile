@@ -213,8 +213,8 @@ budget: $(B)/tests/budget
 $(B)/tests/budget: $(B)/obj/tests/structure/budget.o
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^
-man-check: $(B)/ss
-	@sh tests/structure/manuals.sh $(PYTHON)
+man-check: all
+	@sh tests/structure/manuals.sh $(PYTHON) $(B)
 
 # --- the running programs
 

@@ -8,7 +8,7 @@ bin=${SS:-build}
 python=${PYTHON:-python3}
 method=${METHOD:-aes-256-gcm}
 dir=$(mktemp -d)
-pids=
+pids= origin_pid=
 
 stop()
 {
@@ -18,7 +18,10 @@ stop()
 		kill "$pid" 2>/dev/null || echo "demo: process $pid had ended by itself" >&2
 	done
 	for pid in $pids; do
-		wait "$pid" || :
+		if ! wait "$pid" 2>/dev/null && [ "$pid" != "$origin_pid" ]; then
+			echo "demo: process $pid did not end cleanly" >&2
+			status=1
+		fi
 	done
 	if [ "$status" -ne 0 ]; then
 		cat "$dir"/*.log >&2
@@ -58,6 +61,7 @@ start() # start NAME COMMAND...
 	shift
 	"$@" >"$dir/$name.log" 2>&1 &
 	pids="$pids $!"
+	eval "${name}_pid=$!"
 }
 
 base64url()

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""manuals.py PROGRAM MANUAL: the options in the program's help are those in its manual, both ways."""
+import re
+import subprocess
+import sys
+
+
+def of_help(program):
+    text = subprocess.run([program, "-h"], capture_output=True, text=True, check=True, timeout=10).stdout
+    options = set()
+    for line in text.splitlines():
+        head = re.match(r"^\s+(-.*)$", line)
+        if head:
+            # the options stand at the front, before the words of the description
+            front = re.split(r"\s{2,}|\t", head.group(1))[0]
+            options.update(re.findall(r"(?:^|[\s,|\[])(--?[A-Za-z0-9][\w-]*)", front))
+    return options
+
+
+def of_manual(path):
+    options = set()
+    for line in open(path, encoding="utf-8"):
+        if line.startswith(".It Fl") or line.startswith(".It Xo Fl"):
+            for word in re.findall(r"\bFl\s+(\\?-?[\w-]+)", line.replace("\\-", "-")):
+                options.add("-" + word)
+    return options
+
+
+def main():
+    program, manual = sys.argv[1:]
+    told, written = of_help(program), of_manual(manual)
+    if not told or not written:
+        sys.exit(f"no options found in {program if not told else manual}")
+    for option in sorted(told - written):
+        print(f"{manual}: {option} is missing")
+    for option in sorted(written - told):
+        print(f"{manual}: {option} is no option of the program")
+    sys.exit(1 if told != written else 0)
+
+
+if __name__ == "__main__":
+    main()
