@@ -21,7 +21,7 @@ enum { LABEL_MAX = 63, NAME_TEXT_MAX = 253, IPV4_BYTES = 4, IPV6_BYTES = 16 };
 _Static_assert(sizeof(struct endpoint) == 260, "an endpoint is meant to be small");
 _Static_assert(ENDPOINT_WIRE_MAX == 1 + 1 + ENDPOINT_NAME_MAX + 2, "type, length, name, port");
 
-static const unsigned char mapped_prefix[12] = {[10] = 0xff, [11] = 0xff}; /* ::ffff:0:0/96 */
+static const unsigned char mapped_prefix[12] = { [10] = 0xff, [11] = 0xff }; /* ::ffff:0:0/96 */
 
 static void set_host(struct endpoint *endpoint, enum endpoint_type type, const void *host, size_t n)
 {
@@ -130,7 +130,8 @@ static bool is_label(const char *label, size_t n)
 	if (n == 0 || n > LABEL_MAX || label[0] == '-' || label[n - 1] == '-')
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!is_letter(label[i]) && !is_digit(label[i]) && label[i] != '-' && label[i] != '_')
+		if (!is_letter(label[i]) && !is_digit(label[i]) && label[i] != '-' &&
+		    label[i] != '_')
 			return false;
 	return true;
 }
@@ -268,18 +269,39 @@ const char *endpoint_print(const struct endpoint *endpoint, char *to, size_t n)
 	return to;
 }
 
+/* Addresses */
+
+void address_set(struct address *address, int family, const void *ip)
+{
+	bool mapped = family == 6 && memcmp(ip, mapped_prefix, sizeof(mapped_prefix)) == 0;
+
+	if (mapped)
+		ip = (const unsigned char *)ip + sizeof(mapped_prefix);
+	address->family = mapped ? 4 : (uint8_t)family;
+	memset(address->ip, 0, sizeof(address->ip));
+	memcpy(address->ip, ip, address->family == 4 ? IPV4_BYTES : IPV6_BYTES);
+}
+
+bool endpoint_address(const struct endpoint *endpoint, struct address *to)
+{
+	if (endpoint->type != ENDPOINT_IPV4 && endpoint->type != ENDPOINT_IPV6)
+		return false;
+	address_set(to, endpoint->type == ENDPOINT_IPV4 ? 4 : 6, endpoint->host);
+	return true;
+}
+
 /* Sockets */
 
 static socklen_t make_socket(int family, const void *ip, uint16_t port, struct sockaddr_storage *to)
 {
 	memset(to, 0, sizeof(*to));
 	if (family == 4) {
-		struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+		struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
 		memcpy(&in.sin_addr, ip, IPV4_BYTES);
 		memcpy(to, &in, sizeof(in));
 		return sizeof(in);
 	}
-	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
 	memcpy(&in6.sin6_addr, ip, IPV6_BYTES);
 	memcpy(to, &in6, sizeof(in6));
 	return sizeof(in6);
@@ -289,7 +311,8 @@ socklen_t endpoint_socket(const struct endpoint *endpoint, struct sockaddr_stora
 {
 	if (endpoint->type != ENDPOINT_IPV4 && endpoint->type != ENDPOINT_IPV6)
 		return 0;
-	return make_socket(endpoint->type == ENDPOINT_IPV4 ? 4 : 6, endpoint->host, endpoint->port, to);
+	return make_socket(endpoint->type == ENDPOINT_IPV4 ? 4 : 6, endpoint->host, endpoint->port,
+			   to);
 }
 
 socklen_t address_socket(const struct address *address, uint16_t port, struct sockaddr_storage *to)

@@ -21,8 +21,8 @@ enum {
 
 struct endpoint {
 	uint16_t port;
-	uint8_t type; /* enum endpoint_type: the ATYP of the wire */
-	uint8_t len;  /* bytes of host: 4, 16 or the name's */
+	uint8_t type;			  /* enum endpoint_type: the ATYP of the wire */
+	uint8_t len;			  /* bytes of host: 4, 16 or the name's */
 	char host[ENDPOINT_NAME_MAX + 1]; /* address in network order, or the name and a NUL */
 };
 
@@ -55,6 +55,12 @@ int endpoint_parse(struct endpoint *endpoint, const char *text, uint16_t port);
 /* "host:port" for people, with brackets around IPv6; returns `to`, cut to n bytes and terminated.
  * Bytes that do not print are replaced by '?'. */
 const char *endpoint_print(const struct endpoint *endpoint, char *to, size_t n);
+
+/* `ip` has 4 or 16 bytes; IPv4-mapped IPv6 becomes IPv4. */
+void address_set(struct address *address, int family, const void *ip);
+
+/* The address of an endpoint that has one; false for a name. */
+bool endpoint_address(const struct endpoint *endpoint, struct address *to);
 
 /* Addresses and sockets. endpoint_socket: the length of the socket address, 0 for a name. */
 socklen_t endpoint_socket(const struct endpoint *endpoint, struct sockaddr_storage *to);

@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (endpoint_parse(&e, string, 1) == 0) {
 		struct endpoint again;
 		endpoint_print(&e, text, sizeof(text));
-		assert(endpoint_parse(&again, text, 2) == 0 && again.port == e.port && again.type == e.type);
+		assert(endpoint_parse(&again, text, 2) == 0 && again.port == e.port &&
+		       again.type == e.type);
 	}
 	return 0;
 }
