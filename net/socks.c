@@ -10,7 +10,8 @@
 enum { SOCKS_VERSION = 5, LOGIN_VERSION = 1, REQUEST_HEAD = 3 };
 
 /* RFC 1928 3: version, count, methods */
-int socks_read_greeting(const unsigned char *bytes, size_t n, enum socks_method wanted, enum socks_method *method)
+int socks_read_greeting(const unsigned char *bytes, size_t n, enum socks_method wanted,
+			enum socks_method *method)
 {
 	if (n > 0 && bytes[0] != SOCKS_VERSION)
 		return -1;
@@ -41,8 +42,8 @@ int socks_read_login(const unsigned char *bytes, size_t n, struct socks_login *l
 }
 
 /* RFC 1928 4: version, command, reserved, address */
-int socks_read_request(const unsigned char *bytes, size_t n, unsigned *command, struct endpoint *target,
-		       enum socks_reply *reply)
+int socks_read_request(const unsigned char *bytes, size_t n, unsigned *command,
+		       struct endpoint *target, enum socks_reply *reply)
 {
 	if (n > 0 && bytes[0] != SOCKS_VERSION)
 		return -1;
@@ -59,7 +60,7 @@ int socks_read_request(const unsigned char *bytes, size_t n, unsigned *command, 
 /* RFC 1928 6: version, reply, reserved, address */
 size_t socks_write_reply(unsigned char *to, enum socks_reply reply, const struct endpoint *bound)
 {
-	static const struct endpoint nowhere = {.type = ENDPOINT_IPV4, .len = 4};
+	static const struct endpoint nowhere = { .type = ENDPOINT_IPV4, .len = 4 };
 
 	if (bound == NULL || bound->type == ENDPOINT_NONE)
 		bound = &nowhere;

@@ -32,15 +32,16 @@ struct socks_login {
 };
 
 /* version, count, methods. *method: `wanted` if it is among those offered, else SOCKS_NONE. */
-int socks_read_greeting(const unsigned char *bytes, size_t n, enum socks_method wanted, enum socks_method *method);
+int socks_read_greeting(const unsigned char *bytes, size_t n, enum socks_method wanted,
+			enum socks_method *method);
 
 int socks_read_login(const unsigned char *bytes, size_t n, struct socks_login *login);
 
 /* version, command, reserved, address. *reply: SOCKS_OK, or why the request must be refused (the
  * version is right, but the address type is not known: SOCKS_BAD_ADDRESS, n is used up). An empty
  * name is SOCKS_BAD_ADDRESS too. Any command is returned as it is. */
-int socks_read_request(const unsigned char *bytes, size_t n, unsigned *command, struct endpoint *target,
-		       enum socks_reply *reply);
+int socks_read_request(const unsigned char *bytes, size_t n, unsigned *command,
+		       struct endpoint *target, enum socks_reply *reply);
 
 /* version, reply, reserved, address; `bound` NULL: 0.0.0.0:0. The bytes written, at most
  * SOCKS_REPLY_MAX; a bound name is not possible. */

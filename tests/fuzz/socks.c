@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int n = socks_read_login(data, size, &login);
 	assert(n <= (int)size);
 	if (n > 0)
-		assert(login.user + login.user_len < login.password && login.password + login.password_len == data + n);
+		assert(login.user + login.user_len < login.password &&
+		       login.password + login.password_len == data + n);
 	return 0;
 }

@@ -34,13 +34,14 @@ static void greeting(void **state) /* SK03 */
 	assert_int_equal(offered("\5\2\1\x80", 4, SOCKS_NO_AUTH), SOCKS_NONE);
 	assert_int_equal(offered("\5\0", 2, SOCKS_NO_AUTH), SOCKS_NONE);
 	assert_int_equal(offered("\5\0\0", 3, SOCKS_NO_AUTH), SOCKS_NONE);
-	assert_int_equal(offered("\5\1\2\0", 4, SOCKS_NO_AUTH), SOCKS_NONE); /* the 00 is behind the list */
+	assert_int_equal(offered("\5\1\2\0", 4, SOCKS_NO_AUTH),
+			 SOCKS_NONE); /* the 00 is behind the list */
 }
 
 static void greeting_longest(void **state)
 {
 	(void)state;
-	char text[257] = {5, (char)255};
+	char text[257] = { 5, (char)255 };
 
 	memset(text + 2, 0x80, 255);
 	assert_int_equal(offered(text, 257, SOCKS_NO_AUTH), SOCKS_NONE);
@@ -70,7 +71,7 @@ static void other_versions(void **state)
 static void check_login(const char *text, size_t user_len, size_t password_len)
 {
 	size_t n = 3 + user_len + password_len;
-	struct socks_login login = {0};
+	struct socks_login login = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		unsigned char *prefix = malloc(i + 1);
@@ -101,7 +102,8 @@ static void login(void **state) /* SK17 */
 	check_login(text, 255, 255);
 }
 
-static enum socks_reply request(const char *text, size_t n, unsigned want_command, const char *want_target)
+static enum socks_reply request(const char *text, size_t n, unsigned want_command,
+				const char *want_target)
 {
 	enum socks_reply reply = (enum socks_reply)0x55;
 	struct endpoint target;
@@ -124,12 +126,19 @@ static enum socks_reply request(const char *text, size_t n, unsigned want_comman
 static void requests(void **state) /* SK07 */
 {
 	(void)state;
-	assert_int_equal(request("\5\1\0\3\x0b" "example.com\0\x50", 18, SOCKS_CONNECT, "example.com:80"), SOCKS_OK);
-	assert_int_equal(request("\5\1\0\1\x7f\0\0\1\1\xbb", 10, SOCKS_CONNECT, "127.0.0.1:443"), SOCKS_OK);
-	assert_int_equal(request("\5\1\xff\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\x35", 22, SOCKS_CONNECT, "[::1]:53"),
+	assert_int_equal(request("\5\1\0\3\x0b"
+				 "example.com\0\x50",
+				 18, SOCKS_CONNECT, "example.com:80"),
 			 SOCKS_OK);
-	assert_int_equal(request("\5\3\0\1\0\0\0\0\0\0", 10, SOCKS_ASSOCIATE, "0.0.0.0:0"), SOCKS_OK);
-	assert_int_equal(request("\5\2\0\1\x7f\0\0\1\0\x09", 10, SOCKS_BIND, "127.0.0.1:9"), SOCKS_OK);
+	assert_int_equal(request("\5\1\0\1\x7f\0\0\1\1\xbb", 10, SOCKS_CONNECT, "127.0.0.1:443"),
+			 SOCKS_OK);
+	assert_int_equal(request("\5\1\xff\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\x35", 22,
+				 SOCKS_CONNECT, "[::1]:53"),
+			 SOCKS_OK);
+	assert_int_equal(request("\5\3\0\1\0\0\0\0\0\0", 10, SOCKS_ASSOCIATE, "0.0.0.0:0"),
+			 SOCKS_OK);
+	assert_int_equal(request("\5\2\0\1\x7f\0\0\1\0\x09", 10, SOCKS_BIND, "127.0.0.1:9"),
+			 SOCKS_OK);
 	assert_int_equal(request("\5\0\0\1\x7f\0\0\1\0\x09", 10, 0, "127.0.0.1:9"), SOCKS_OK);
 	assert_int_equal(request("\5\4\0\1\x7f\0\0\1\0\x09", 10, 4, "127.0.0.1:9"), SOCKS_OK);
 	assert_int_equal(request("\5\xff\0\1\x7f\0\0\1\0\x09", 10, 255, "127.0.0.1:9"), SOCKS_OK);
@@ -138,7 +147,7 @@ static void requests(void **state) /* SK07 */
 static void request_longest(void **state)
 {
 	(void)state;
-	char text[3 + ENDPOINT_WIRE_MAX] = {5, 1, 0, 3, (char)255};
+	char text[3 + ENDPOINT_WIRE_MAX] = { 5, 1, 0, 3, (char)255 };
 
 	memset(text + 5, 'n', 255);
 	assert_int_equal(request(text, sizeof(text), SOCKS_CONNECT, NULL), SOCKS_OK);
@@ -152,7 +161,8 @@ static void bad_addresses(void **state)
 	assert_int_equal(request("\5\1\0\x11", 4, SOCKS_CONNECT, NULL), SOCKS_BAD_ADDRESS);
 	assert_int_equal(request("\5\x09\0\xff", 4, 9, NULL), SOCKS_BAD_ADDRESS);
 	assert_int_equal(request("\5\1\0\3\0", 5, SOCKS_CONNECT, NULL), SOCKS_BAD_ADDRESS);
-	assert_int_equal(request("\5\1\0\3\3a\0b\0\x50", 10, SOCKS_CONNECT, NULL), SOCKS_BAD_ADDRESS);
+	assert_int_equal(request("\5\1\0\3\3a\0b\0\x50", 10, SOCKS_CONNECT, NULL),
+			 SOCKS_BAD_ADDRESS);
 }
 
 static void pipelined(void **state)
@@ -192,10 +202,10 @@ static void replies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(greeting),	   cmocka_unit_test(greeting_longest),
-		cmocka_unit_test(other_versions),  cmocka_unit_test(login),
-		cmocka_unit_test(requests),	   cmocka_unit_test(request_longest),
-		cmocka_unit_test(bad_addresses),   cmocka_unit_test(pipelined),
+		cmocka_unit_test(greeting),	  cmocka_unit_test(greeting_longest),
+		cmocka_unit_test(other_versions), cmocka_unit_test(login),
+		cmocka_unit_test(requests),	  cmocka_unit_test(request_longest),
+		cmocka_unit_test(bad_addresses),  cmocka_unit_test(pipelined),
 		cmocka_unit_test(replies),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
