@@ -1,10 +1,12 @@
 # libsodium, libmbedcrypto and c-ares as static archives for any compiler, from the distribution's
 # source packages, without autotools:
 #     make -f dist/static/libs.mk CC=musl-gcc SRC=build/src O=build/libs/musl
-# SRC is filled by get-src.sh if it is empty. Only what this program uses is compiled in.
+# SRC is filled by get-src.sh if it is empty, from one Debian release whatever the machine's own, so
+# that everybody links the same code. Only what this program uses is compiled in.
 
 AR ?= ar
 OPT ?= -Os
+SUITE ?= bookworm
 here := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 sodium := $(SRC)/libsodium/src/libsodium
 mbedtls := $(SRC)/mbedtls
@@ -18,8 +20,8 @@ all: $(O)/libsodium.a $(O)/libmbedcrypto.a $(O)/libcares.a
 
 # The lists below are read from the unpacked sources, so make starts again once they are there.
 $(SRC)/.done:
-	sh $(here)/get-src.sh $(SRC) libsodium mbedtls c-ares
-	touch $@
+	@SUITE=$(SUITE) sh $(here)/get-src.sh $(SRC) libsodium mbedtls c-ares
+	@touch $@
 -include $(SRC)/.done
 
 flags = $(OPT) -fPIC -ffunction-sections -fdata-sections -fstack-protector-strong \
@@ -34,6 +36,8 @@ sodium_files := \
 	crypto_onetimeauth/poly1305/onetimeauth_poly1305.c \
 	crypto_onetimeauth/poly1305/donna/poly1305_donna.c \
 	crypto_onetimeauth/poly1305/sse2/poly1305_sse2.c \
+	crypto_shorthash/crypto_shorthash.c crypto_shorthash/siphash24/shorthash_siphash24.c \
+	crypto_shorthash/siphash24/ref/shorthash_siphash24_ref.c \
 	crypto_stream/chacha20/stream_chacha20.c crypto_stream/chacha20/ref/chacha20_ref.c \
 	crypto_stream/chacha20/dolbeau/chacha20_dolbeau-ssse3.c \
 	crypto_stream/chacha20/dolbeau/chacha20_dolbeau-avx2.c \
@@ -66,21 +70,21 @@ endif
 # and cannot see them (musl-gcc).
 mbedtls_config = $(if $(wildcard $(mbedtls)/include/mbedtls/mbedtls_config.h),mbedtls_config.h,config.h)
 $(O)/include/.done: $(SRC)/.done $(here)/mbedtls_config.h $(here)/ares_build.h
-	rm -rf $(O)/include
-	mkdir -p $(O)/include/sodium
-	cp -R $(sodium)/include/sodium.h $(mbedtls)/include/mbedtls $(mbedtls)/include/psa $(O)/include/
-	cp $(sodium)/include/sodium/*.h $(O)/include/sodium/
+	@rm -rf $(O)/include
+	@mkdir -p $(O)/include/sodium
+	@cp -R $(sodium)/include/sodium.h $(mbedtls)/include/mbedtls $(mbedtls)/include/psa $(O)/include/
+	@cp $(sodium)/include/sodium/*.h $(O)/include/sodium/
 	@version=$$(sed -n 's/^AC_INIT(\[libsodium\],\[\([0-9.]*\)\].*/\1/p' $(SRC)/libsodium/configure.ac) && \
 	sed -e "s/@VERSION@/$$version/" \
 		-e "s/@SODIUM_LIBRARY_VERSION_MAJOR@/$$(sed -n 's/^SODIUM_LIBRARY_VERSION_MAJOR=//p' $(SRC)/libsodium/configure.ac)/" \
 		-e "s/@SODIUM_LIBRARY_VERSION_MINOR@/$$(sed -n 's/^SODIUM_LIBRARY_VERSION_MINOR=//p' $(SRC)/libsodium/configure.ac)/" \
 		-e '/@SODIUM_LIBRARY_MINIMAL_DEF@/d' \
 		$(sodium)/include/sodium/version.h.in >$(O)/include/sodium/version.h
-	cp $(here)/mbedtls_config.h $(O)/include/mbedtls/$(mbedtls_config)
-	cp $(cares)/include/*.h $(O)/include/
-	cp $(here)/ares_build.h $(O)/include/
-	sh $(here)/kernel_headers.sh $(O)/include $(CC)
-	touch $@
+	@cp $(here)/mbedtls_config.h $(O)/include/mbedtls/$(mbedtls_config)
+	@cp $(cares)/include/*.h $(O)/include/
+	@cp $(here)/ares_build.h $(O)/include/
+	@sh $(here)/kernel_headers.sh $(O)/include $(CC)
+	@touch $@
 
 $(O)/sodium/picks.o: $(here)/sodium_picks.c
 	@mkdir -p $(@D)
