@@ -73,8 +73,9 @@ struct settings {
 	size_t key_len; /* 0: none (manager only) */
 	uint8_t mode;	/* enum mode */
 
-	/* Sockets and names. source4/source6 and everything else of socket.h's options. */
-	struct socket_options socket;
+	/* Sockets and names. */
+	struct socket_options socket; /* its strings are those of this struct */
+	char *interface;
 	char *nameserver; /* "ip[:port],..." for resolve_open(); NULL: the system's */
 	bool ipv6_first;
 
@@ -107,6 +108,7 @@ struct settings {
 	/* Between parsing and checking only; wiped before settings_read() returns. */
 	struct settings_raw {
 		char *password, *key;
+		struct address source4, source6; /* of the keys local_ipv4_address, local_ipv6_address */
 		uint16_t local_port;
 	} raw;
 };

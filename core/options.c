@@ -536,7 +536,6 @@ int options_json(struct options *o, const char *file, const struct json *root)
 
 static void help_line(const struct option_row *row, FILE *to)
 {
-	enum { COLUMN = 30 };
 	char left[80];
 	int n;
 
@@ -546,8 +545,7 @@ static void help_line(const struct option_row *row, FILE *to)
 		n += snprintf(left + n, sizeof left - (size_t)n, "--%s", row->name);
 	if (row->argument)
 		snprintf(left + n, sizeof left - (size_t)n, " %s", row->argument);
-	fprintf(to, "%-*s %s%s%s\n", COLUMN, left, strlen(left) > COLUMN ? "\n                               " : "",
-		row->help, row->bits & OPTION_UNBUILT ? " (not built yet)" : "");
+	fprintf(to, "%-33s %s%s\n", left, row->help, row->bits & OPTION_UNBUILT ? " (not built yet)" : "");
 }
 
 void options_help(const struct options *o, FILE *to)
