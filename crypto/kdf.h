@@ -10,10 +10,11 @@
 void kdf_password(const char *password, size_t password_len, unsigned char *key, size_t n);
 
 /* HKDF-SHA1 with info "ss-subkey" (PROTOCOL 2.2); key, salt and subkey are n <= 32 bytes. */
-void kdf_subkey(const unsigned char *key, const unsigned char *salt, unsigned char *subkey, size_t n);
+void kdf_subkey(const unsigned char *key, const unsigned char *salt, unsigned char *subkey,
+		size_t n);
 
 /* HKDF-SHA1 at large (RFC 5869), out_len <= 255 * 20. */
-void kdf_hkdf_sha1(const void *key, size_t key_len, const void *salt, size_t salt_len, const void *info,
-		   size_t info_len, unsigned char *out, size_t out_len);
+void kdf_hkdf_sha1(const void *key, size_t key_len, const void *salt, size_t salt_len,
+		   const void *info, size_t info_len, unsigned char *out, size_t out_len);
 
 #endif
