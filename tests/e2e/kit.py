@@ -456,7 +456,7 @@ class Stage(contextlib.ExitStack):
                   "timeout": 60, **config}
         return self.serve("server", config, args, port=config["server_port"], nofile=nofile, prefix=prefix, env=env)
 
-    def local(self, server, args=(), nofile=None, **config):
+    def local(self, server, /, args=(), nofile=None, **config):
         """`server`: a Program, or the port of a stand-in."""
         config = {"server": "127.0.0.1", "server_port": getattr(server, "port", server), "password": PASSWORD,
                   "local_address": "127.0.0.1", "local_port": free_port(), "method": METHOD, "timeout": 60, **config}
@@ -495,14 +495,15 @@ class Stage(contextlib.ExitStack):
         return self.target(handler)
 
 
-def works(stage, server, local=None):
-    """The program still serves a fresh connection."""
-    target = stage.target()
-    if local:
+def works(server, local=None):
+    """True if a fresh connection is served, through local if it is given."""
+    with Stage() as stage:
+        target = stage.target()
+        if not local:
+            return stage.peer(server, target.host, target.port, b"ping").read(4) == b"ping"
         sock = stage.socks(local, target)
         sock.sendall(b"ping")
         return read(sock, 4) == b"ping"
-    return stage.peer(server, target.host, target.port, b"ping").read(4) == b"ping"
 
 
 def raise_nofile():

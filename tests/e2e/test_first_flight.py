@@ -1,0 +1,95 @@
+"""What local sends first: the connection starts at once, the address waits at most 50 ms, and goes with the payload."""
+import os
+import statistics
+import threading
+import time
+
+import kit
+import pytest
+import sip004
+from kit import METHOD, PASSWORD
+
+ROUNDS = 7
+
+
+class Recorder:
+    """A server that only looks: when the connection came, when the first bytes did, and what one recv() gave."""
+
+    def __init__(self, stage):
+        self.target = stage.target(self._look)
+
+    def _look(self, conn):
+        accepted = time.monotonic()
+        first = conn.recv(1 << 16)
+        return accepted, time.monotonic(), first
+
+    def first_flight(self, local, payload, together=False, wait=0.0):
+        """(ms until the connection came, ms until the first bytes, their payload opened)."""
+        sock = kit.connect(local.port)
+        kit.greet(sock)
+        request = b"\x05\x01\x00" + sip004.header("name.test", 80)
+        start = time.monotonic()
+        sock.sendall(request + payload if together else request)
+        assert kit.socks_reply(sock) == 0
+        if payload and not together:
+            time.sleep(wait)
+            sock.sendall(payload)
+        accepted, first, data = self.target.result()
+        sock.close()
+        opener = sip004.Opener(METHOD, PASSWORD)
+        return (accepted - start) * 1000, (first - start) * 1000, opener.feed(data)
+
+
+@pytest.fixture
+def recorded(stage):
+    recorder = Recorder(stage)
+    local = stage.local(recorder.target.port)
+    return lambda *args, **options: [recorder.first_flight(local, *args, **options) for _ in range(ROUNDS)]
+
+
+def test_connects_at_once(recorded):
+    """3.3.5 connects only when it has something to send."""
+    if not kit.is_ours("local"):
+        pytest.skip("shadowsocks-libev waits for the payload before it connects")
+    assert statistics.median(row[0] for row in recorded(b"")) < 20
+
+
+def test_address_alone_after_50_ms(recorded):
+    flights = recorded(b"")
+    assert all(row[2] == sip004.header("name.test", 80) for row in flights)
+    assert min(row[1] for row in flights) >= 40
+    assert 45 <= statistics.median(row[1] for row in flights) <= 150
+
+
+@pytest.mark.parametrize("size", [1, 1000, 16000])
+def test_address_with_the_payload(recorded, size):
+    """Payload that is there goes at once and in the same segment."""
+    payload = os.urandom(size)
+    for together in (True, False):
+        flights = recorded(payload, together=together)
+        assert all(row[2] == sip004.header("name.test", 80) + payload for row in flights)
+        assert statistics.median(row[1] for row in flights) < 40
+
+
+def test_address_with_payload_that_is_late(recorded):
+    """Payload within the 50 ms is waited for."""
+    flights = recorded(b"late", wait=0.02)
+    assert all(row[2] == sip004.header("name.test", 80) + b"late" for row in flights)
+    assert statistics.median(row[1] for row in flights) < 50
+
+
+def test_address_survives_a_blocked_write(stage):
+    """TC13: the server has a small window and reads late; the stream is header, once, and then the payload."""
+    payload = os.urandom(1 << 20)
+
+    def late(conn):
+        time.sleep(0.5)
+        peer = sip004.Peer(conn, METHOD, PASSWORD)
+        return peer.accept_header(), peer.read(len(payload))
+
+    stand_in = stage.target(late)
+    stand_in.listener.setsockopt(kit.socket.SOL_SOCKET, kit.socket.SO_RCVBUF, 8192)
+    local = stage.local(stand_in.port)
+    sock = stage.add(kit.socks(local.port, "a.test", 81))
+    threading.Thread(target=sock.sendall, args=(payload,), daemon=True).start()
+    assert stand_in.result() == (("a.test", 81), payload)
