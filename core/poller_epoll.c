@@ -3,6 +3,7 @@
  */
 #include "core/poller.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sys/epoll.h>
 
@@ -13,14 +14,20 @@ int poller_open(void)
 	return epoll_create1(EPOLL_CLOEXEC);
 }
 
-int poller_watch(int poller, struct source *source)
+int poller_watch(int poller, int fd, struct source *source)
 {
 	struct epoll_event event = {
 		.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
 		.data.ptr = source,
 	};
 
-	return epoll_ctl(poller, EPOLL_CTL_ADD, source->fd, &event);
+	/* Closing ends the watch by itself only if no child has a copy of the descriptor, be it between
+	 * fork and exec: otherwise events would go on to come, for a source that is gone. */
+	if (!source)
+		return epoll_ctl(poller, EPOLL_CTL_DEL, fd, &event);
+	if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0)
+		return 0;
+	return errno == EEXIST ? epoll_ctl(poller, EPOLL_CTL_MOD, fd, &event) : -1;
 }
 
 static uint8_t translate(uint32_t events)

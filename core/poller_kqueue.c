@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <sys/event.h>
 #include <time.h>
@@ -23,12 +24,14 @@ int poller_open(void)
 	return kq;
 }
 
-int poller_watch(int poller, struct source *source)
+int poller_watch(int poller, int fd, struct source *source)
 {
 	struct kevent change[2];
 
-	EV_SET(&change[0], source->fd, EVFILT_READ, EV_ADD | EV_CLEAR, 0, 0, source);
-	EV_SET(&change[1], source->fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, 0, 0, source);
+	if (!source) /* filters belong to the descriptor, not to what is open behind it */
+		return 0;
+	EV_SET(&change[0], fd, EVFILT_READ, EV_ADD | EV_CLEAR, 0, 0, source);
+	EV_SET(&change[1], fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, 0, 0, source);
 	if (kevent(poller, &change[0], 1, NULL, 0, NULL) < 0)
 		return -1;
 	/* A listener or the reading end of a pipe may know no writing: the first filter is enough. */
@@ -52,6 +55,9 @@ static uint8_t translate(const struct kevent *event)
 int poller_wait(int poller, struct poller_event *events, int max, int64_t ms)
 {
 	struct kevent got[BATCH];
+
+	if (ms > INT_MAX) /* some kernels refuse to wait for years */
+		ms = INT_MAX;
 	struct timespec limit = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
 	int n = kevent(poller, NULL, 0, got, max < BATCH ? max : BATCH, ms < 0 ? NULL : &limit);
 

@@ -1,6 +1,6 @@
 /*
  * The event loop; see reactor.h. A turn: ask the poller what is ready, put the owners into the
- * queue of the woken, wake them, fire the timers, bury the dead.
+ * queue of the woken, fire the timers, wake the woken, bury the dead.
  *
  *     events ──> ready bits ──> queue ──> wake ──┐
  *                                 ^              │ reactor_again: next turn
@@ -61,10 +61,10 @@ static struct source *dequeue(void)
 /* Wake those that are queued now, not those that are queued meanwhile. */
 static void wake_queued(void)
 {
-	struct source *last = container_of(reactor.tail, struct source, next);
-
 	if (!reactor.head)
 		return;
+
+	struct source *last = container_of(reactor.tail, struct source, next);
 	for (bool more = true; more;) {
 		struct source *source = dequeue();
 
@@ -96,11 +96,11 @@ static void clear_queue_of_dead(void)
 
 static void bury_dead(void)
 {
-	if (reactor.burials && reactor.dead_in_queue > 0)
-		clear_queue_of_dead();
 	while (reactor.burials) {
 		struct burial *burial = reactor.burials;
 
+		if (reactor.dead_in_queue > 0) /* a burial may have closed others */
+			clear_queue_of_dead();
 		reactor.burials = burial->next;
 		burial->bury(burial);
 	}
@@ -121,29 +121,40 @@ void reactor_close(void)
 	reactor.poller = -1;
 }
 
+/* The source has a descriptor from now on, or none. */
+static void set_fd(struct source *source, int fd)
+{
+	if (source->queued && (source->fd < 0) != (fd < 0))
+		reactor.dead_in_queue += fd < 0 ? 1u : -1u;
+	source->fd = fd;
+}
+
 int reactor_watch(struct source *source, int fd, uint8_t ready, void (*wake)(struct source *))
 {
-	if (source->queued && source->fd < 0)
-		reactor.dead_in_queue--;
-	source->fd = fd;
+	set_fd(source, fd);
 	source->ready = ready;
 	source->wake = wake;
-	if (poller_watch(reactor.poller, source) == 0)
+	if (poller_watch(reactor.poller, fd, source) == 0)
 		return 0;
-	source->fd = -1;
-	if (source->queued)
-		reactor.dead_in_queue++;
+	set_fd(source, -1);
 	return -1;
+}
+
+int reactor_move(struct source *from, struct source *to, void (*wake)(struct source *))
+{
+	if (reactor_watch(to, from->fd, from->ready, wake) < 0)
+		return -1;
+	set_fd(from, -1);
+	return 0;
 }
 
 void reactor_forget(struct source *source)
 {
 	if (source->fd < 0)
 		return;
+	poller_watch(reactor.poller, source->fd, NULL);
 	close(source->fd);
-	source->fd = -1;
-	if (source->queued)
-		reactor.dead_in_queue++;
+	set_fd(source, -1);
 }
 
 void reactor_again(struct source *source)
@@ -160,7 +171,9 @@ void reactor_bury(struct burial *burial)
 
 void reactor_after(struct timer *timer, uint64_t ms)
 {
-	wheel_set(&reactor.wheel, timer, reactor.wheel.now + ms);
+	uint64_t now = reactor.wheel.now;
+
+	wheel_set(&reactor.wheel, timer, ms < UINT64_MAX - now ? now + ms : UINT64_MAX);
 }
 
 void reactor_cancel(struct timer *timer)
@@ -209,4 +222,9 @@ void reactor_run(void)
 void reactor_stop(void)
 {
 	reactor.stopped = true;
+}
+
+bool reactor_stopping(void)
+{
+	return reactor.stopped;
 }

@@ -44,6 +44,10 @@ void reactor_close(void);
 /* Watch source->fd, which is non-blocking. ready starts as `ready`. 0, or -1 with errno. */
 int reactor_watch(struct source *source, int fd, uint8_t ready, void (*wake)(struct source *));
 
+/* Hand the descriptor of `from` over to `to`, with what is known of its readiness. 0, or -1 with errno
+ * and nothing changed. */
+int reactor_move(struct source *from, struct source *to, void (*wake)(struct source *));
+
 /* Close the descriptor and stop watching it; no wake-up follows. Without one: nothing. */
 void reactor_forget(struct source *source);
 
@@ -66,5 +70,6 @@ void reactor_turn(int max_wait);
 /* Turn until reactor_stop(). */
 void reactor_run(void);
 void reactor_stop(void);
+bool reactor_stopping(void);
 
 #endif

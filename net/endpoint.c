@@ -320,6 +320,27 @@ socklen_t address_socket(const struct address *address, uint16_t port, struct so
 	return make_socket(address->family, address->ip, port, to);
 }
 
+void endpoint_from_address(struct endpoint *endpoint, const struct address *address, uint16_t port)
+{
+	if (address->family == 4)
+		set_host(endpoint, ENDPOINT_IPV4, address->ip, IPV4_BYTES);
+	else
+		set_ipv6_unmapped(endpoint, address->ip);
+	endpoint->port = port;
+}
+
+uint16_t address_from_socket(struct address *address, const struct sockaddr *from)
+{
+	struct endpoint endpoint;
+
+	endpoint_from_socket(&endpoint, from);
+	*address = (struct address){ .family = endpoint.type == ENDPOINT_IPV4   ? 4
+					       : endpoint.type == ENDPOINT_IPV6 ? 6
+										 : 0 };
+	memcpy(address->ip, endpoint.host, endpoint.len);
+	return endpoint.port;
+}
+
 void endpoint_from_socket(struct endpoint *endpoint, const struct sockaddr *from)
 {
 	struct sockaddr_in in;

@@ -65,6 +65,9 @@ bool endpoint_address(const struct endpoint *endpoint, struct address *to);
 /* Addresses and sockets. endpoint_socket: the length of the socket address, 0 for a name. */
 socklen_t endpoint_socket(const struct endpoint *endpoint, struct sockaddr_storage *to);
 void endpoint_from_socket(struct endpoint *endpoint, const struct sockaddr *from);
+/* The port; an IPv4-mapped address becomes IPv4. Of another family: family 0, port 0. */
+uint16_t address_from_socket(struct address *address, const struct sockaddr *from);
+void endpoint_from_address(struct endpoint *endpoint, const struct address *address, uint16_t port);
 socklen_t address_socket(const struct address *address, uint16_t port, struct sockaddr_storage *to);
 
 /* "ip" or "ip:port" of a socket address, IPv4-mapped printed as IPv4; returns `to`. */

@@ -14,6 +14,7 @@
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -257,10 +258,17 @@ int socket_error(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno : error;
 }
 
-void socket_abort(int fd)
+void socket_reset_on_close(int fd)
 {
 	struct linger now = { .l_onoff = 1, .l_linger = 0 };
 
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	close(fd);
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}
+
+int socket_unsent(int fd)
+{
+	int bytes = 0;
+
+	return request_unsent && ioctl(fd, request_unsent, &bytes) == 0 ? bytes : 0;
 }

@@ -43,7 +43,10 @@ int socket_connect(const struct sockaddr *address, socklen_t len,
 /* The outcome of a connect that was in progress, once writable: 0 or the errno. */
 int socket_error(int fd);
 
-/* Close so that the peer gets a reset, not an end. */
-void socket_abort(int fd);
+/* When it is closed, the peer gets a reset, not an end. fd may be -1. */
+void socket_reset_on_close(int fd);
+
+/* Bytes written that the peer's kernel has not acknowledged; 0 also where the system cannot tell. */
+int socket_unsent(int fd);
 
 #endif

@@ -11,4 +11,5 @@ const struct option_name option_names[OPTION_COUNT] = {
 	[OPTION_MARK] = { 0, -1 },	  [OPTION_INTERFACE] = { 0, -1 },
 };
 
+const unsigned long request_unsent = 0;
 const int protocol_multipath = -1;

@@ -3,8 +3,10 @@
  */
 #include "net/socket_platform.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 const struct option_name option_names[OPTION_COUNT] = {
@@ -18,4 +20,5 @@ const struct option_name option_names[OPTION_COUNT] = {
 	[OPTION_INTERFACE] = { SOL_SOCKET, SO_BINDTODEVICE },
 };
 
+const unsigned long request_unsent = SIOCOUTQ;
 const int protocol_multipath = 262; /* IPPROTO_MPTCP, which older headers lack */

@@ -25,6 +25,9 @@ struct option_name {
 
 extern const struct option_name option_names[OPTION_COUNT];
 
+/* The ioctl that counts bytes not yet acknowledged, or 0. */
+extern const unsigned long request_unsent;
+
 /* The protocol number of multipath TCP, or -1. */
 extern const int protocol_multipath;
 

@@ -450,7 +450,8 @@ static void abort_sends_a_reset(void **unused)
 	(void)unused;
 	far = connect_to("127.0.0.1", port_of(fd), &plain);
 	near = accept_one(fd, &plain, &peer);
-	socket_abort(near);
+	socket_reset_on_close(near);
+	close(near);
 	wait_for(far, POLLIN);
 	assert_int_equal(read(far, &byte, 1), -1);
 	assert_int_equal(errno, ECONNRESET);

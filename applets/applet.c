@@ -1,0 +1,226 @@
+/*
+ * The common life of the applets that serve. What exists once comes first: settings, daemon,
+ * listeners, replay memory, privileges. serve() is what a worker does, with a reactor of its own.
+ */
+#include "applets/applet.h"
+
+#include "core/log.h"
+#include "core/process.h"
+#include "net/resolve.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	SPARE_DESCRIPTORS = 64,	 /* listeners, name look-ups, log, ... */
+	SESSIONS_MAX = 1 << 18,
+	BLOCKS_PER_MIB = (1 << 20) / BLOCK_SIZE
+};
+
+/* What exists once in the process. */
+struct program_state {
+	const struct applet_kind *kind;
+	struct settings settings;
+	struct engine engine;
+	struct service service;
+	struct replay *replay;
+};
+
+static struct program_state program; /* signals need to find it */
+
+static void report(void)
+{
+	engine_report(&program.engine, replay_count(program.replay));
+}
+
+static void reload(void)
+{
+	log_warn("reloading is not built yet: everything stays as it is");
+}
+
+static void answered(struct lookup *lookup)
+{
+	(void)lookup; /* its status tells */
+}
+
+/* Wait for the addresses of a name, turning the reactor; what is served already goes on. */
+static enum resolve_status resolve_now(struct lookup *lookup, const struct endpoint *name)
+{
+	enum resolve_status status = resolve_start(lookup, name->host, answered);
+
+	while (status == RESOLVE_PENDING && !reactor_stopping()) {
+		reactor_turn(-1);
+		status = lookup->status;
+	}
+	return status;
+}
+
+static uint32_t session_limit(const struct settings *settings, unsigned long descriptors)
+{
+	unsigned long limit = descriptors > 2 * SPARE_DESCRIPTORS ? (descriptors - SPARE_DESCRIPTORS) / 2
+								  : descriptors / 2;
+
+	if (limit > SESSIONS_MAX)
+		limit = SESSIONS_MAX;
+	if (settings->max_sessions && settings->max_sessions < limit)
+		limit = settings->max_sessions;
+	return (uint32_t)(limit > 0 ? limit : 1);
+}
+
+static void make_service(unsigned long descriptors)
+{
+	const struct settings *settings = &program.settings;
+	struct service *service = &program.service;
+	uint32_t sessions = session_limit(settings, descriptors);
+
+	if (engine_open(&program.engine, sessions, settings->buffer_limit * BLOCKS_PER_MIB) < 0)
+		die("no memory for %u sessions and %u MiB of buffers: %s (see max_sessions and buffer_limit)",
+		    sessions, settings->buffer_limit, strerror(errno));
+	program.replay = replay_open(settings->replay_size);
+	if (!program.replay)
+		die("no memory for the replay memory of %u salts: %s (see replay_size)", settings->replay_size,
+		    strerror(errno));
+	*service = (struct service){
+		.engine = &program.engine,
+		.role = program.kind->role,
+		.sockets = settings->socket,
+		.own = settings,
+		.timeout = (uint64_t)settings->timeout * 1000,
+	};
+	program.kind->configure(service, settings);
+	service->key.replay = program.replay;
+	for (unsigned i = 0; i < service->upstreams.count; i++)
+		service->upstreams.all[i].key.replay = program.replay;
+	service_init(service);
+}
+
+/* `::` stands for both families, unless an IPv4 address of the same port is listed too. */
+static bool v6only(const struct endpoint *at, const struct endpoint *all, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (all[i].type == ENDPOINT_IPV4 && all[i].port == at->port)
+			return true;
+	return false;
+}
+
+/* Listen on an address, or on the first address of a name. 0, or -1 with errno. */
+static int listen_on(const struct endpoint *at, bool only6)
+{
+	struct endpoint literal = *at;
+
+	if (at->type == ENDPOINT_NAME) {
+		struct lookup lookup = { 0 };
+
+		if (resolve_now(&lookup, at) != RESOLVE_OK) {
+			resolve_release(&lookup);
+			errno = EADDRNOTAVAIL;
+			return -1;
+		}
+		endpoint_from_address(&literal, &lookup.answer->addresses[0], at->port);
+		resolve_release(&lookup);
+	}
+	return service_listen(&program.service, &literal, only6);
+}
+
+static void listen_on_all(void)
+{
+	const struct endpoint *at;
+	unsigned n = program.kind->listen_on(&program.settings, &at);
+	char text[ENDPOINT_TEXT];
+
+	for (unsigned i = 0; i < n; i++) {
+		endpoint_print(&at[i], text, sizeof(text));
+		if (listen_on(&at[i], v6only(&at[i], at, n)) == 0)
+			log_info("%s %s", program.kind->listening, text);
+		else
+			log_warn("cannot listen on %s: %s", text, strerror(errno));
+	}
+	if (program.service.listener_count == 0)
+		die("failed to listen on any address");
+}
+
+/* A server's name that does not exist is a mistake; one that nobody answers for may be known later. */
+static void check_upstreams(void)
+{
+	struct upstreams *upstreams = &program.service.upstreams;
+
+	for (unsigned i = 0; i < upstreams->count && !reactor_stopping(); i++) {
+		const struct endpoint *where = &upstreams->all[i].where;
+		struct lookup lookup = { 0 };
+
+		if (where->type != ENDPOINT_NAME)
+			continue;
+		switch (resolve_now(&lookup, where)) {
+		case RESOLVE_NOT_FOUND:
+			die("failed to resolve the provided hostname: %s does not exist", where->host);
+		case RESOLVE_FAILED:
+			log_warn("no name server answers for %s; trying on", where->host);
+			break;
+		default:
+			break;
+		}
+		resolve_release(&lookup);
+	}
+}
+
+/* What a worker does. */
+static int serve(void *unused)
+{
+	(void)unused;
+	if (service_start(&program.service) < 0)
+		die("cannot watch the listeners: %s", strerror(errno));
+	check_upstreams();
+	process_ready();
+	reactor_run();
+	return 0;
+}
+
+static void close_all(void)
+{
+	service_close(&program.service);
+	engine_close(&program.engine);
+	resolve_close();
+	reactor_close();
+	replay_close(program.replay);
+	settings_free(&program.settings);
+	log_debug("closed gracefully");
+	log_close();
+}
+
+int applet_run(const struct applet_kind *kind, int argc, char **argv)
+{
+	static const struct process_calls calls = { .reload = reload, .report = report };
+	struct settings *settings = &program.settings;
+
+	program.kind = kind;
+	process_start();
+	if (crypto_open() < 0)
+		die("the system gives no random bytes");
+	settings_read(settings, kind->program, argc, argv);
+	log_open(settings->name, settings->syslog, settings->verbose);
+	unsigned long descriptors = process_limits(settings->nofile);
+	if (settings->pid_file)
+		process_daemon(settings->pid_file);
+
+	const struct resolve_options names = { .servers = settings->nameserver, .ipv6_first = settings->ipv6_first };
+
+	if (reactor_open() < 0)
+		die("cannot open an event queue: %s", strerror(errno));
+	process_signals(&calls);
+	if (resolve_open(&names) < 0)
+		die("cannot resolve names");
+	log_info("initializing ciphers... %s", settings->method->name);
+	make_service(descriptors);
+	listen_on_all();
+	if (settings->user)
+		process_user(settings->user);
+	else if (geteuid() == 0)
+		log_info("running from root user");
+	process_no_new_privs();
+
+	int status = process_workers(1, serve, NULL);
+
+	close_all();
+	return status;
+}

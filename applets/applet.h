@@ -1,0 +1,30 @@
+/*
+ * What the applets share: their main functions for the table in ss.c, and the common life of the
+ * ones that serve (applet.c).
+ */
+#ifndef APPLETS_APPLET_H
+#define APPLETS_APPLET_H
+
+#include "applets/settings.h"
+#include "net/service.h"
+
+int local_main(int argc, char **argv);
+int server_main(int argc, char **argv);
+
+/* What makes an applet that serves. */
+struct applet_kind {
+	enum program program;
+	const struct role *role;
+	const char *listening; /* the words before the address in the line that tools look for */
+
+	/* Copy from the settings what only this applet uses. */
+	void (*configure)(struct service *service, const struct settings *settings);
+
+	/* The addresses to listen on; their number. */
+	unsigned (*listen_on)(const struct settings *settings, const struct endpoint **at);
+};
+
+/* Read the settings, bind, drop privileges, serve until told to stop. The exit status. */
+int applet_run(const struct applet_kind *kind, int argc, char **argv);
+
+#endif

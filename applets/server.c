@@ -1,0 +1,35 @@
+/*
+ * ss-server: the near side is sealed; the first opened bytes say where to go (PROTOCOL section 1).
+ */
+#include "applets/applet.h"
+#include "net/handshake.h"
+
+static const struct role server_role = {
+	.name = "ss-server",
+	.target = handshake_open,
+	.near_sealed = true,
+};
+
+static void configure(struct service *service, const struct settings *settings)
+{
+	wire_key_set(&service->key, settings->method, settings->key);
+}
+
+static unsigned listen_on(const struct settings *settings, const struct endpoint **at)
+{
+	*at = settings->server;
+	return settings->servers;
+}
+
+int server_main(int argc, char **argv)
+{
+	static const struct applet_kind kind = {
+		.program = PROGRAM_SERVER,
+		.role = &server_role,
+		.listening = "tcp server listening at",
+		.configure = configure,
+		.listen_on = listen_on,
+	};
+
+	return applet_run(&kind, argc, argv);
+}

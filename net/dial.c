@@ -1,0 +1,160 @@
+/*
+ * See dial.h. Facts are the look-up's status, the readiness of each attempt and `may_start`; every
+ * wake-up, whatever it was, leads to the owner's dial_run().
+ */
+#include "net/dial.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static void look_again(struct dial *dial)
+{
+	dial->changed(dial);
+}
+
+static void answered(struct lookup *lookup)
+{
+	look_again(container_of(lookup, struct dial, lookup));
+}
+
+static void attempt_woken(struct source *source)
+{
+	look_again(container_of(source, struct attempt, source)->dial);
+}
+
+static void staggered(struct timer *timer)
+{
+	struct dial *dial = container_of(timer, struct dial, stagger);
+
+	dial->may_start = true;
+	look_again(dial);
+}
+
+void dial_start(struct dial *dial, const struct endpoint *to, const struct socket_options *options, bool early,
+		void (*changed)(struct dial *))
+{
+	memset(dial, 0, sizeof(*dial));
+	dial->to = to;
+	dial->options = options;
+	dial->early = early;
+	dial->changed = changed;
+	dial->may_start = true;
+	timer_init(&dial->stagger, staggered);
+	for (int i = 0; i < DIAL_AT_ONCE; i++)
+		dial->attempts[i] = (struct attempt){ .source.fd = -1, .dial = dial };
+	dial->lookup.status = RESOLVE_OK;
+	if (to->type == ENDPOINT_NAME)
+		dial->lookup.status = (uint8_t)resolve_start(&dial->lookup, to->host, answered);
+}
+
+static unsigned addresses(const struct dial *dial)
+{
+	return dial->to->type == ENDPOINT_NAME ? dial->lookup.answer->count : 1;
+}
+
+static socklen_t address(const struct dial *dial, unsigned i, struct sockaddr_storage *to)
+{
+	if (dial->to->type == ENDPOINT_NAME)
+		return address_socket(&dial->lookup.answer->addresses[i], dial->to->port, to);
+	return endpoint_socket(dial->to, to);
+}
+
+static struct attempt *unused(struct dial *dial)
+{
+	for (int i = 0; i < DIAL_AT_ONCE; i++)
+		if (dial->attempts[i].source.fd < 0)
+			return &dial->attempts[i];
+	return NULL;
+}
+
+static void give_up(struct dial *dial, struct attempt *attempt, int error)
+{
+	reactor_forget(&attempt->source);
+	dial->error = error;
+	dial->may_start = true;
+}
+
+/* Try the next address. */
+static void begin(struct dial *dial, struct attempt *attempt)
+{
+	struct sockaddr_storage to;
+	socklen_t len = address(dial, dial->next++, &to);
+	bool connected;
+	int fd = socket_connect((struct sockaddr *)&to, len, dial->options, dial->early && addresses(dial) == 1,
+				&connected);
+
+	if (fd < 0) {
+		dial->error = errno;
+		if (errno == EMFILE || errno == ENFILE) /* the next would fare no better */
+			dial->next = (uint8_t)addresses(dial);
+		return;
+	}
+	if (reactor_watch(&attempt->source, fd, connected ? READY_OUT : 0, attempt_woken) < 0) {
+		dial->error = errno;
+		close(fd);
+		return;
+	}
+	dial->may_start = false;
+	if (dial->next < addresses(dial))
+		reactor_after(&dial->stagger, DIAL_STAGGER);
+}
+
+/* DONE: this attempt is connected, and handed over. WAIT: it is under way. FAIL: there is none. */
+static enum step judge(struct dial *dial, struct attempt *attempt, struct source *to,
+		       void (*wake)(struct source *))
+{
+	if (attempt->source.fd < 0)
+		return FAIL;
+	if (!(attempt->source.ready & READY_OUT))
+		return WAIT;
+
+	int error = socket_error(attempt->source.fd);
+	if (error == 0) {
+		if (reactor_move(&attempt->source, to, wake) == 0)
+			return DONE;
+		error = errno;
+	}
+	give_up(dial, attempt, error);
+	return FAIL;
+}
+
+enum step dial_run(struct dial *dial, struct source *to, void (*wake)(struct source *))
+{
+	if (dial->lookup.status == RESOLVE_PENDING)
+		return WAIT;
+	if (dial->lookup.status != RESOLVE_OK) {
+		dial->error = dial->lookup.status == RESOLVE_NOT_FOUND ? EHOSTUNREACH : EAGAIN;
+		return FAIL;
+	}
+	for (;;) {
+		bool pending = false;
+
+		for (int i = 0; i < DIAL_AT_ONCE; i++) {
+			enum step outcome = judge(dial, &dial->attempts[i], to, wake);
+
+			if (outcome == DONE)
+				return DONE;
+			pending |= outcome == WAIT;
+		}
+		struct attempt *attempt = unused(dial);
+		bool more = dial->next < addresses(dial);
+
+		if (!more && !pending)
+			return FAIL;
+		if (!more || !dial->may_start || !attempt)
+			return WAIT;
+		begin(dial, attempt);
+	}
+}
+
+void dial_end(struct dial *dial)
+{
+	if (!dial->changed)
+		return;
+	for (int i = 0; i < DIAL_AT_ONCE; i++)
+		reactor_forget(&dial->attempts[i].source);
+	reactor_cancel(&dial->stagger);
+	resolve_release(&dial->lookup);
+	dial->changed = NULL;
+}

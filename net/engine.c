@@ -1,0 +1,142 @@
+/*
+ * See engine.h. The tick looks, once a second, after what no event would: log summaries, blocks
+ * held without progress while others wait, memory of blocks after a peak.
+ */
+#include "net/engine.h"
+
+#include "core/log.h"
+#include "core/reactor.h"
+#include "net/resolve.h"
+#include "net/service.h"
+#include "net/session.h"
+
+#include <dirent.h>
+
+enum {
+	TICK = 1000,	      /* ms */
+	STUCK = 10000,	      /* ms without progress that a holder is granted while others wait */
+	KEPT_BLOCKS = 16,     /* free blocks whose memory stays with us */
+	TICKS_AFTER_LAST = 90 /* seconds that the tick outlives the last session: summaries are due then */
+};
+
+/* Of the sessions that hold blocks and did not move, the first to go: unfinished chunks before others,
+ * longest without progress first. */
+static struct session *stuck_holder(struct engine *engine)
+{
+	struct session *worst = NULL;
+
+	for (struct list *l = engine->guests.next; l != &engine->guests; l = l->next) {
+		struct session *s = container_of(l, struct session, link);
+		bool holds = s->up.held.head || s->down.held.head;
+
+		if (!holds || reactor_now() - s->moved < STUCK)
+			continue;
+		bool unfinished = s->up.raw || s->down.raw;
+		bool worst_unfinished = worst && (worst->up.raw || worst->down.raw);
+		if (!worst || (unfinished && !worst_unfinished) ||
+		    (unfinished == worst_unfinished && s->moved < worst->moved))
+			worst = s;
+	}
+	return worst;
+}
+
+static void tick(struct timer *timer)
+{
+	struct engine *engine = container_of(timer, struct engine, tick);
+
+	if (!list_empty(&engine->waiting)) {
+		struct session *s = stuck_holder(engine);
+
+		if (s)
+			session_close(s, WHY_MEMORY);
+		engine_serve_waiting(engine);
+	}
+	block_trim(&engine->blocks, KEPT_BLOCKS);
+	log_flush(reactor_now());
+	engine->quiet_ticks = engine->sessions.live > 0 ? 0 : engine->quiet_ticks + 1;
+	if (engine->quiet_ticks < TICKS_AFTER_LAST)
+		reactor_after(&engine->tick, TICK);
+}
+
+int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks)
+{
+	*engine = (struct engine){ .quiet_ticks = 0 };
+	list_init(&engine->strangers);
+	list_init(&engine->guests);
+	list_init(&engine->waiting);
+	timer_init(&engine->tick, tick);
+	if (slab_open(&engine->sessions, sizeof(struct session), sessions) < 0)
+		return -1;
+	if (block_open(&engine->blocks, blocks) < 0) {
+		slab_close(&engine->sessions);
+		return -1;
+	}
+	return 0;
+}
+
+static void close_all(struct list *list)
+{
+	while (!list_empty(list))
+		session_close(container_of(list->next, struct session, link), WHY_STOPPED);
+}
+
+void engine_close(struct engine *engine)
+{
+	close_all(&engine->strangers);
+	close_all(&engine->guests);
+	reactor_cancel(&engine->tick);
+	reactor_turn(0); /* buries them */
+	block_close(&engine->blocks);
+	slab_close(&engine->sessions);
+}
+
+bool engine_evict(struct engine *engine)
+{
+	if (list_empty(&engine->strangers))
+		return false;
+	session_close(container_of(engine->strangers.next, struct session, link), WHY_EVICTED);
+	return true;
+}
+
+void engine_stir(struct engine *engine)
+{
+	engine->quiet_ticks = 0;
+	if (!timer_pending(&engine->tick))
+		reactor_after(&engine->tick, TICK);
+}
+
+void engine_wait(struct engine *engine, struct list *waiting)
+{
+	if (list_empty(waiting))
+		list_append(&engine->waiting, waiting);
+}
+
+void engine_serve_waiting(struct engine *engine)
+{
+	if (list_empty(&engine->waiting) || engine->blocks.leased == engine->blocks.max)
+		return;
+
+	struct session *s = container_of(engine->waiting.next, struct session, waiting);
+
+	list_remove(&s->waiting);
+	reactor_again(&s->near);
+}
+
+static unsigned count_descriptors(void)
+{
+	DIR *dir = opendir("/dev/fd");
+	unsigned n = 0;
+
+	if (!dir)
+		return 0;
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n > 3 ? n - 3 : 0; /* ".", ".." and the directory itself */
+}
+
+void engine_report(const struct engine *engine, uint32_t salts)
+{
+	log_info("state: %u sessions, 0 associations, %u blocks held, %u descriptors, %u look-ups out, %u salts",
+		 engine->sessions.live, engine->blocks.leased, count_descriptors(), resolve_pending(), salts);
+}

@@ -1,0 +1,51 @@
+/*
+ * What all services of one serving process share: the sessions, the blocks, and the order in
+ * which something must go when there is not enough.
+ */
+#ifndef NET_ENGINE_H
+#define NET_ENGINE_H
+
+#include "core/block.h"
+#include "core/list.h"
+#include "core/slab.h"
+#include "core/timer.h"
+
+#include <stdbool.h>
+
+struct session;
+
+/* Kinds of lines that peers cause, each with a ration of its own (log_peer). */
+enum log_kind { LOG_KIND_ACCEPT, LOG_KIND_RESOLVE, LOG_KIND_CONNECT, LOG_KIND_REFUSED };
+
+struct engine {
+	struct slab sessions;
+	struct block_pool blocks;
+	struct list strangers; /* sessions that have proved nothing yet, or were silenced; oldest first */
+	struct list guests;    /* all others, oldest first */
+	struct list waiting;   /* sessions that wait for a block, first come first served */
+	struct timer tick;     /* once a second while there is anything to look after */
+	unsigned quiet_ticks;  /* since the last session ended */
+};
+
+/* Room for so many sessions and blocks. 0, or -1 with errno. After reactor_open(). */
+int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks);
+
+/* Ends all sessions. */
+void engine_close(struct engine *engine);
+
+/* Something ran short (descriptors, sessions): end the oldest stranger. False if there is none. */
+bool engine_evict(struct engine *engine);
+
+/* There is a session again: keep the tick going. */
+void engine_stir(struct engine *engine);
+
+/* A session must wait for a block: put session->waiting at the end of the queue, once. */
+void engine_wait(struct engine *engine, struct list *waiting);
+
+/* Blocks may have come back: wake the first who waits for one, if there are any. */
+void engine_serve_waiting(struct engine *engine);
+
+/* One line about what the process holds, to the log. */
+void engine_report(const struct engine *engine, uint32_t salts);
+
+#endif

@@ -1,0 +1,354 @@
+/*
+ * See flow.h. A burst is one read into scratch, sealing or opening in place there, one write.
+ * Only what the write did not take, or a chunk that is not yet whole, is copied into blocks:
+ *
+ *     held:  [ out: to be written | raw: the beginning of a chunk ]
+ *
+ * Backpressure is the absence of a read: nothing is read while something waits to be written, or
+ * while the destination takes nothing, or while there would be no block to hold the burst.
+ */
+#include "net/flow.h"
+
+#include "net/engine.h"
+#include "net/service.h"
+#include "net/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+enum {
+	BATCH_MIN = 14, /* log2: 16 KB */
+	BATCH_MAX = 18, /* log2: 256 KB, beyond it caches are lost */
+	TURN = 1 << 20, /* bytes until others have their turn */
+	PAYLOAD_AT = FLOW_SCRATCH / 2 /* in scratch: the payload of a first flight */
+};
+
+static _Alignas(64) unsigned char scratch[FLOW_SCRATCH];
+
+/* The two ends of a flow. */
+struct ends {
+	struct source *from, *to;
+	uint8_t from_side, to_side;
+	struct wire_state *wire;
+	uint64_t *count;
+};
+
+static struct ends ends_of(struct session *s, const struct flow *f)
+{
+	if (f->up)
+		return (struct ends){ &s->near, &s->far, SIDE_NEAR, SIDE_FAR, &s->up_wire, &s->up_bytes };
+	return (struct ends){ &s->far, &s->near, SIDE_FAR, SIDE_NEAR, &s->down_wire, &s->down_bytes };
+}
+
+unsigned char *flow_scratch(void)
+{
+	return scratch;
+}
+
+void flow_init(struct flow *flow, bool up, enum flow_code code)
+{
+	*flow = (struct flow){ .up = up, .code = code, .batch = BATCH_MAX };
+}
+
+void flow_drop(struct session *s, struct flow *f)
+{
+	chain_return(&s->service->engine->blocks, &f->held);
+	f->out = f->raw = 0;
+}
+
+bool flow_room(struct session *s, struct flow *f, size_t n)
+{
+	if (n <= block_room(&s->service->engine->blocks, &f->held))
+		return true;
+	engine_wait(s->service->engine, &s->waiting);
+	return false;
+}
+
+/* Hold bytes for which flow_room() has seen to it that there is room. */
+static void hold(struct session *s, struct flow *f, const void *bytes, size_t n)
+{
+	int held = chain_append(&s->service->engine->blocks, &f->held, bytes, n);
+
+	assert(held == 0);
+	(void)held;
+}
+
+/* The destination failed: nothing more can go there. Whether its own direction still has bytes for
+ * us, the other flow finds out. */
+static void destination_failed(struct session *s, struct flow *f, const struct ends *e)
+{
+	s->broken |= e->to_side;
+	e->to->ready |= READY_IN | READY_ERROR;
+	flow_drop(s, f);
+}
+
+/* Write; the bytes taken, 0 if none can be now or the destination failed. */
+static size_t write_some(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov, int n,
+			 size_t total)
+{
+	if (e->to->fd < 0 || !(e->to->ready & READY_OUT))
+		return 0;
+
+	ssize_t taken = writev(e->to->fd, iov, n);
+
+	if (taken < 0) {
+		e->to->ready &= (uint8_t)~READY_OUT;
+		if (errno != EAGAIN && errno != EINPROGRESS)
+			destination_failed(s, f, e);
+		return 0;
+	}
+	if ((size_t)taken < total)
+		e->to->ready &= (uint8_t)~READY_OUT; /* an edge will tell */
+	s->moved = reactor_now();
+	return (size_t)taken;
+}
+
+/* The next burst should be what the destination just took at once, or more if it took all. */
+static void adapt(struct flow *f, size_t taken, size_t total)
+{
+	if (taken == total) {
+		if (f->batch < BATCH_MAX && total >> f->batch)
+			f->batch++;
+		return;
+	}
+	while (f->batch > BATCH_MIN && taken < (size_t)1 << f->batch)
+		f->batch--;
+}
+
+/* Pass fresh bytes on; what is not taken is held. */
+static void deliver(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov, int n, size_t total)
+{
+	if (total == 0)
+		return;
+
+	size_t taken = write_some(s, f, e, iov, n, total), skip = taken;
+
+	if (s->broken & e->to_side)
+		return;
+	if (e->to->fd >= 0)
+		adapt(f, taken, total);
+	for (int i = 0; i < n && taken < total; i++) {
+		size_t part = iov[i].iov_len;
+
+		if (skip >= part) {
+			skip -= part;
+			continue;
+		}
+		hold(s, f, (unsigned char *)iov[i].iov_base + skip, part - skip);
+		skip = 0;
+	}
+	f->out += (uint32_t)(total - taken);
+}
+
+/* Write what is held. */
+static void write_held(struct session *s, struct flow *f, const struct ends *e)
+{
+	struct iovec iov[16];
+
+	while (f->out > 0 && e->to->ready & READY_OUT) {
+		int n = chain_iov(&f->held, iov, 16, f->out);
+		size_t total = 0;
+
+		for (int i = 0; i < n; i++)
+			total += iov[i].iov_len;
+		size_t taken = write_some(s, f, e, iov, n, total);
+		if (s->broken & e->to_side)
+			return;
+		chain_drop(&s->service->engine->blocks, &f->held, taken);
+		f->out -= (uint32_t)taken;
+	}
+}
+
+/* Read; > 0 bytes, 0: nothing now, or the source ended or failed and the flow's state says so. */
+static size_t read_some(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov, int n,
+			size_t total)
+{
+	ssize_t got = readv(e->from->fd, iov, n);
+
+	if (got > 0) {
+		/* A short read emptied the socket, unless the end is near: nobody would tell again. */
+		if ((size_t)got < total && !(e->from->ready & (READY_EOF | READY_ERROR)))
+			e->from->ready &= (uint8_t)~READY_IN;
+		s->moved = reactor_now();
+		return (size_t)got;
+	}
+	if (got < 0 && errno == EAGAIN) {
+		e->from->ready &= (uint8_t)~READY_IN;
+		return 0;
+	}
+	if (got < 0)
+		s->broken |= e->from_side;
+	/* An end inside a chunk, or after the connection failed, is no end. */
+	bool clean = !(s->broken & e->from_side) && f->raw == 0;
+	f->state = clean ? FLOW_DRAINS : FLOW_BREAKS;
+	return 0;
+}
+
+/* The first flight of a direction: salt, upward the address header, and the first payload. The
+ * header waits a moment for the payload. False: it still waits. */
+static bool burst_first(struct session *s, struct flow *f, const struct ends *e)
+{
+	unsigned char *payload = scratch + PAYLOAD_AT;
+	size_t n = f->up ? s->shake_len : 0;
+	struct iovec iov = { .iov_base = payload + n, .iov_len = WIRE_FIRST_PAYLOAD - n };
+
+	if (n > 0)
+		memcpy(payload, s->early, n);
+	if (f->state == FLOW_RUNS && e->from->ready & READY_IN)
+		n += read_some(s, f, e, &iov, 1, iov.iov_len);
+	if (n == 0 && (!f->up || (f->state == FLOW_RUNS && reactor_now() < s->asked + FIRST_PAYLOAD_WAIT)))
+		return false;
+	s->shake_len = 0;
+	*e->count += n;
+	iov.iov_len = wire_first(s->key, e->wire, f->up ? &s->target : NULL, payload, n, scratch);
+	iov.iov_base = scratch;
+	deliver(s, f, e, &iov, 1, iov.iov_len);
+	return true;
+}
+
+static bool burst_seal(struct session *s, struct flow *f, const struct ends *e)
+{
+	struct iovec iov[WIRE_IOV];
+	size_t batch = (size_t)1 << f->batch;
+	int slots = wire_slots(s->key, scratch, sizeof(scratch), batch, iov);
+	size_t n = read_some(s, f, e, iov, slots, batch);
+
+	if (n == 0)
+		return false;
+	*e->count += n;
+	iov[0].iov_len = wire_seal(s->key, e->wire, scratch, n);
+	iov[0].iov_base = scratch;
+	deliver(s, f, e, iov, 1, iov[0].iov_len);
+	return true;
+}
+
+/* Open what lies at buf[0..n) and pass it on; the unfinished rest is held as raw. */
+static int open_bytes(struct session *s, struct flow *f, const struct ends *e, unsigned char *buf, size_t n)
+{
+	struct iovec iov[WIRE_IOV];
+	struct wire_opened opened;
+
+	do {
+		if (wire_open(s->key, e->wire, buf, n, iov, &opened) < 0)
+			return -1;
+		*e->count += opened.payload;
+		deliver(s, f, e, iov, opened.iovs, opened.payload);
+		buf += opened.used;
+		n -= opened.used;
+		f->need = (uint32_t)opened.need;
+	} while (n >= f->need && f->out == 0 && !(s->broken & e->to_side));
+	if (s->broken & e->to_side)
+		return 0;
+	hold(s, f, buf, n);
+	f->raw = (uint32_t)n;
+	return 0;
+}
+
+int flow_take(struct session *s, struct flow *f, unsigned char *buf, size_t n)
+{
+	struct ends e = ends_of(s, f);
+
+	return open_bytes(s, f, &e, buf, n);
+}
+
+static int burst_open(struct session *s, struct flow *f, const struct ends *e)
+{
+	size_t had = f->raw, n = had;
+
+	if (had < f->need || had == 0) {
+		struct iovec iov = { .iov_base = scratch + had, .iov_len = (size_t)1 << f->batch };
+
+		n += read_some(s, f, e, &iov, 1, iov.iov_len);
+		if (n == had)
+			return 0;
+	}
+	if (n < f->need) {
+		hold(s, f, scratch + had, n - had);
+		f->raw = (uint32_t)n;
+		return 1;
+	}
+	if (had > 0) {
+		chain_peek(&f->held, scratch, had);
+		chain_drop(&s->service->engine->blocks, &f->held, had);
+		f->raw = 0;
+	}
+	return open_bytes(s, f, e, scratch, n) < 0 ? -1 : 1;
+}
+
+/* 1: something moved; 0: nothing; -1: forged. */
+static int burst(struct session *s, struct flow *f, const struct ends *e)
+{
+	if (f->code == FLOW_OPEN)
+		return burst_open(s, f, e);
+	return e->wire->begun ? burst_seal(s, f, e) : burst_first(s, f, e);
+}
+
+/* Upward, the header must go out even if no payload ever came. */
+static bool header_is_due(const struct flow *f, const struct ends *e)
+{
+	return f->code == FLOW_SEAL && f->up && !e->wire->begun;
+}
+
+/* May the next burst begin? With few blocks left it is made smaller. */
+static bool may_burst(struct session *s, struct flow *f, const struct ends *e)
+{
+	bool whole_chunk = f->code == FLOW_OPEN && f->raw > 0 && f->raw >= f->need;
+	bool header = header_is_due(f, e);
+
+	if (!(e->to->ready & READY_OUT) || f->out > 0)
+		return false;
+	if (!(e->from->ready & READY_IN) && !whole_chunk && !header)
+		return false;
+	while (f->batch > BATCH_MIN && block_room(&s->service->engine->blocks, &f->held) < (size_t)2 << f->batch)
+		f->batch--;
+	return flow_room(s, f, ((size_t)1 << f->batch) + 2048);
+}
+
+/* Nothing more comes from the source: pass the end on once all is written. */
+static enum flow_result finish(struct session *s, struct flow *f, const struct ends *e)
+{
+	if (f->state == FLOW_DRAINS && f->out == 0 && header_is_due(f, e)) {
+		if (!flow_room(s, f, WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD))
+			return FLOW_WAITS;
+		burst_first(s, f, e);
+	}
+	if (f->out > 0 || s->broken & e->to_side)
+		return FLOW_WAITS;
+	if (f->state == FLOW_BREAKS) /* a reset would overtake what the kernel still has to send */
+		return socket_unsent(e->to->fd) > 0 ? FLOW_WAITS : FLOW_BROKEN;
+	shutdown(e->to->fd, SHUT_WR);
+	f->state = FLOW_SHUT;
+	flow_drop(s, f);
+	return FLOW_ENDED;
+}
+
+enum flow_result flow_pump(struct session *s, struct flow *f)
+{
+	struct ends e = ends_of(s, f);
+	uint64_t before = *e.count;
+
+	if (f->state == FLOW_SHUT)
+		return FLOW_ENDED;
+	for (;;) {
+		write_held(s, f, &e);
+		if (s->broken & e.to_side)
+			return f->state == FLOW_BREAKS ? FLOW_BROKEN : FLOW_WAITS;
+		if (f->state != FLOW_RUNS)
+			return finish(s, f, &e);
+		if (*e.count - before >= TURN) {
+			reactor_again(e.from);
+			return FLOW_WAITS;
+		}
+		if (!may_burst(s, f, &e))
+			return FLOW_WAITS;
+
+		int moved = burst(s, f, &e);
+		if (moved < 0)
+			return FLOW_FORGED;
+		if (moved == 0 && f->state == FLOW_RUNS)
+			return FLOW_WAITS;
+	}
+}

@@ -1,0 +1,130 @@
+/*
+ * See service.h. Accepting is edge-triggered like everything else: until EAGAIN, a bounded number
+ * a turn. When descriptors run short, strangers go first; if there are none, accepting pauses.
+ */
+#include "net/service.h"
+
+#include "core/bytes.h"
+#include "core/log.h"
+#include "crypto/kdf.h"
+#include "net/session.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	ACCEPTS = 64,		  /* a turn and listener */
+	PAUSE = 100,		  /* ms until accepting is tried again */
+	CONNECT_TIME_MAX = 10000, /* ms */
+	HANDSHAKE_MIN = 40000, HANDSHAKE_SPAN = 60000, /* ms */
+	SERVER_IDLE_MIN = 24 * 60 * 60 * 1000 /* ms; contract 2.9 */
+};
+
+/* A time that neither tells what was sent nor which program answers: it hangs on the key alone. */
+static uint64_t handshake_time(const struct wire_key *key)
+{
+	unsigned char bytes[4];
+
+	kdf_hkdf_sha1(key->key, key->key_len, NULL, 0, "handshake time", 14, bytes, sizeof(bytes));
+	return HANDSHAKE_MIN + get_u32be(bytes) % HANDSHAKE_SPAN;
+}
+
+void service_init(struct service *service)
+{
+	bool server = service->role->near_sealed;
+
+	service->handshake_time = handshake_time(server ? &service->key : &service->upstreams.all[0].key);
+	service->connect_time = service->timeout < CONNECT_TIME_MAX ? service->timeout : CONNECT_TIME_MAX;
+	service->idle_time = !server ? 0 : service->timeout > SERVER_IDLE_MIN ? service->timeout : SERVER_IDLE_MIN;
+}
+
+/* No descriptor, or no memory in the kernel. */
+static void pause_accepting(struct service *service, int error)
+{
+	log_peer(LOG_KIND_ACCEPT, "cannot accept: %s", strerror(error));
+	if (!timer_pending(&service->pause))
+		reactor_after(&service->pause, PAUSE);
+}
+
+static void pause_over(struct timer *timer)
+{
+	struct service *service = container_of(timer, struct service, pause);
+
+	for (unsigned i = 0; i < service->listener_count; i++)
+		reactor_again(&service->listeners[i].source);
+}
+
+static bool is_shortage(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+static void admit(struct service *service, int fd, const struct sockaddr_storage *peer)
+{
+	if (session_open(service, fd, peer))
+		return;
+	/* An evicted session's memory is free after this turn only: whoever knocks now is refused, the
+	 * next has room. */
+	engine_evict(service->engine);
+	log_peer(LOG_KIND_ACCEPT, "no room for another session: the limit is %u", service->engine->sessions.max);
+	close(fd);
+}
+
+static void listener_woken(struct source *source)
+{
+	struct service *service = container_of(source, struct listener, source)->service;
+
+	for (int i = 0; i < ACCEPTS; i++) {
+		struct sockaddr_storage peer;
+		int fd = socket_accept(source->fd, &service->sockets, &peer);
+
+		if (fd >= 0) {
+			admit(service, fd, &peer);
+		} else if (errno == EAGAIN) {
+			source->ready &= (uint8_t)~READY_IN;
+			return;
+		} else if (is_shortage(errno) && !engine_evict(service->engine)) {
+			pause_accepting(service, errno);
+			return;
+		}
+	}
+	reactor_again(source);
+}
+
+int service_listen(struct service *service, const struct endpoint *at, bool v6only)
+{
+	struct sockaddr_storage address;
+	socklen_t len = endpoint_socket(at, &address);
+
+	if (len == 0 || service->listener_count == LISTENERS_MAX) {
+		errno = len == 0 ? EADDRNOTAVAIL : ENOSPC;
+		return -1;
+	}
+	int fd = socket_listen((struct sockaddr *)&address, len, &service->sockets, v6only);
+	if (fd < 0)
+		return -1;
+	service->listeners[service->listener_count++] = (struct listener){ .source.fd = fd, .service = service };
+	return 0;
+}
+
+int service_start(struct service *service)
+{
+	timer_init(&service->pause, pause_over);
+	for (unsigned i = 0; i < service->listener_count; i++) {
+		struct source *source = &service->listeners[i].source;
+
+		if (reactor_watch(source, source->fd, READY_IN, listener_woken) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void service_close(struct service *service)
+{
+	for (unsigned i = 0; i < service->listener_count; i++)
+		reactor_forget(&service->listeners[i].source);
+	service->listener_count = 0;
+	if (service->pause.fire)
+		reactor_cancel(&service->pause);
+}

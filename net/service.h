@@ -1,0 +1,53 @@
+/*
+ * One place that is listened on: its listeners, its role, its key or its upstreams, its counters.
+ * An applet fills in the configuration part and opens it; a process may have many.
+ */
+#ifndef NET_SERVICE_H
+#define NET_SERVICE_H
+
+#include "core/reactor.h"
+#include "net/engine.h"
+#include "net/role.h"
+#include "net/socket.h"
+#include "net/upstream.h"
+#include "net/wire.h"
+
+enum { LISTENERS_MAX = 12 };
+
+struct listener {
+	struct source source;
+	struct service *service;
+};
+
+struct service {
+	/* Filled in by the applet before service_open(). */
+	struct engine *engine;
+	const struct role *role;
+	struct socket_options sockets;
+	struct wire_key key;	    /* near side sealed: what clients must know */
+	struct upstreams upstreams; /* far side sealed: where to relay to */
+	const void *own;	    /* what the role needs besides; the engine does not look */
+	uint64_t timeout;	    /* ms; contract: `timeout` */
+
+	/* The service's own. */
+	uint64_t handshake_time; /* ms from accept until a silent or silenced near side is closed */
+	uint64_t connect_time;	 /* ms for look-up plus connect */
+	uint64_t idle_time;	 /* ms without traffic until an open relay is closed; 0: never */
+	struct listener listeners[LISTENERS_MAX];
+	unsigned listener_count;
+	struct timer pause; /* accepting waits for descriptors */
+	uint64_t accepted, up_bytes, down_bytes;
+};
+
+/* Derive the times. Before service_listen(). */
+void service_init(struct service *service);
+
+/* Listen on one more address. 0, or -1 with errno. Accepting begins with service_start(). */
+int service_listen(struct service *service, const struct endpoint *at, bool v6only);
+
+/* Accept, from the reactor of this process. 0, or -1 with errno. */
+int service_start(struct service *service);
+
+void service_close(struct service *service);
+
+#endif

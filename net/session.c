@@ -1,0 +1,391 @@
+/*
+ * The life of a session, read from top to bottom:
+ *
+ *     LEARN ──> ROUTE ──> CONNECT ──> RELAY ──> closed
+ *       └────────────────────────────────┴────> SILENT ──> closed
+ *
+ * LEARN: the role reads where the near side wants to go. ROUTE: the hop is chosen. CONNECT: it is
+ * dialled. RELAY: two flows are pumped until both have ended. SILENT lies off the path: a near side
+ * that does not prove that it knows the key is read and discarded until it leaves or its handshake
+ * time, counted from accept, is over.
+ */
+#include "net/session.h"
+
+#include "core/log.h"
+#include "net/engine.h"
+#include "net/handshake.h"
+#include "net/service.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LEARN, ROUTE, CONNECT, RELAY, SILENT };
+
+enum { UNSENT_LOOK = 20 /* ms between looks whether the kernel has sent everything before a reset */ };
+
+static const char *const why_text[WHY_COUNT] = {
+	[WHY_DONE] = "done",
+	[WHY_LEFT] = "left before there was a relay",
+	[WHY_RESET] = "connection reset",
+	[WHY_TIMEOUT] = "timed out",
+	[WHY_HANDSHAKE] = "no request in time",
+	[WHY_SILENCED] = "silenced",
+	[WHY_FORGED] = "forged or damaged data",
+	[WHY_REFUSED] = "refused",
+	[WHY_NO_NAME] = "name not resolved",
+	[WHY_NO_CONNECT] = "no connection",
+	[WHY_MEMORY] = "held memory that others waited for",
+	[WHY_EVICTED] = "made room for others",
+	[WHY_STOPPED] = "program ends",
+};
+
+const char *session_peer(const struct session *s, char *to, size_t n)
+{
+	struct sockaddr_storage peer;
+
+	address_socket(&s->peer, s->peer_port, &peer);
+	return socket_print((struct sockaddr *)&peer, true, to, n);
+}
+
+static void near_woken(struct source *source)
+{
+	session_run(container_of(source, struct session, near));
+}
+
+static void far_woken(struct source *source)
+{
+	session_run(container_of(source, struct session, far));
+}
+
+static void timer_fired(struct timer *timer)
+{
+	session_run(container_of(timer, struct session, timer));
+}
+
+static void dial_changed(struct dial *dial)
+{
+	session_run(container_of(dial, struct session, dial));
+}
+
+static void bury(struct burial *burial)
+{
+	struct session *s = container_of(burial, struct session, burial);
+
+	slab_give(&s->service->engine->sessions, s);
+}
+
+/* Steps. */
+
+static enum step learn(struct session *s)
+{
+	enum step step = s->service->role->target(s);
+
+	if (step == DONE)
+		s->asked = s->moved = reactor_now();
+	return step;
+}
+
+static enum step route(struct session *s)
+{
+	bool near_sealed = s->service->role->near_sealed;
+
+	s->hop = &s->target;
+	if (!near_sealed) {
+		const struct upstream *upstream = upstream_choose(&s->service->upstreams);
+
+		s->hop = &upstream->where;
+		s->key = &upstream->key;
+		flow_init(&s->up, true, FLOW_SEAL);
+	}
+	flow_init(&s->down, false, near_sealed ? FLOW_SEAL : FLOW_OPEN);
+	bool early = !near_sealed || s->up.out > 0;
+	dial_start(&s->dial, s->hop, &s->service->sockets, early, dial_changed);
+	return DONE;
+}
+
+static void connect_failed(struct session *s)
+{
+	char hop[ENDPOINT_TEXT];
+	bool no_name = s->dial.lookup.status != RESOLVE_OK;
+
+	s->why = no_name ? WHY_NO_NAME : WHY_NO_CONNECT;
+	endpoint_print(s->hop, hop, sizeof(hop));
+	if (no_name)
+		log_peer(LOG_KIND_RESOLVE, "%s: %s", hop,
+			 s->dial.error == EAGAIN ? "no name server answered" : "the name has no address");
+	else
+		log_peer(LOG_KIND_CONNECT, "%s: cannot connect: %s", hop, strerror(s->dial.error));
+	if (s->hop != &s->target && s->hop->type == ENDPOINT_NAME)
+		resolve_forget(s->hop->host); /* it may have moved */
+}
+
+static enum step connect_hop(struct session *s)
+{
+	enum step step = dial_run(&s->dial, &s->far, far_woken);
+
+	if (step == FAIL && (s->dial.error == EMFILE || s->dial.error == ENFILE) && engine_evict(s->service->engine)) {
+		dial_end(&s->dial);
+		dial_start(&s->dial, s->hop, &s->service->sockets, false, dial_changed);
+		step = dial_run(&s->dial, &s->far, far_woken);
+	}
+	if (step == FAIL)
+		connect_failed(s);
+	if (step == WAIT && s->near.ready & READY_ERROR) {
+		s->why = WHY_LEFT;
+		return FAIL;
+	}
+	if (step == DONE)
+		dial_end(&s->dial);
+	return step;
+}
+
+/* The sealed side sent, after a good beginning, what does not open: a server falls silent, a client's
+ * application must see that the stream is cut. */
+static enum step forged(struct session *s, struct flow *flow)
+{
+	s->why = WHY_FORGED;
+	if (s->service->role->near_sealed)
+		return MUTE;
+	flow->state = FLOW_BREAKS;
+	s->broken |= SIDE_FAR;
+	return flow_pump(s, flow) == FLOW_BROKEN ? FAIL : WAIT;
+}
+
+static enum step relay(struct session *s)
+{
+	struct flow *flows[2] = { &s->up, &s->down };
+	enum flow_result result[2];
+
+	s->why = WHY_RESET;
+	for (int i = 0; i < 2; i++) {
+		if (flows[!i]->state == FLOW_BREAKS) { /* its source, our destination, is gone */
+			result[i] = FLOW_WAITS;
+			continue;
+		}
+		result[i] = flow_pump(s, flows[i]);
+		if (result[i] == FLOW_BROKEN)
+			return FAIL;
+		if (result[i] == FLOW_FORGED)
+			return forged(s, flows[i]);
+	}
+	/* A side failed, and the flow that reads from it had ended before: nobody else finds out. */
+	if ((s->broken & SIDE_NEAR && s->up.state == FLOW_SHUT) ||
+	    (s->broken & SIDE_FAR && s->down.state == FLOW_SHUT))
+		return FAIL;
+	if (result[0] == FLOW_ENDED && result[1] == FLOW_ENDED) {
+		s->why = WHY_DONE;
+		return FAIL;
+	}
+	return WAIT;
+}
+
+static enum step silent(struct session *s)
+{
+	if (handshake_discard(s) == WAIT)
+		return WAIT;
+	s->why = WHY_SILENCED;
+	return FAIL;
+}
+
+static enum step (*const life[])(struct session *) = {
+	[LEARN] = learn, [ROUTE] = route, [CONNECT] = connect_hop, [RELAY] = relay, [SILENT] = silent,
+};
+
+/* Fall silent: everything goes but the near socket. */
+static void fall_silent(struct session *s)
+{
+	char peer[ENDPOINT_TEXT];
+	struct sockaddr_storage address;
+
+	address_socket(&s->peer, 0, &address);
+	log_handshake(socket_print((struct sockaddr *)&address, false, peer, sizeof(peer)),
+		      s->step == LEARN ? "authentication error" : why_text[WHY_FORGED]);
+	if (s->step == CONNECT)
+		dial_end(&s->dial);
+	s->arrived = s->step == LEARN ? s->began : reactor_now();
+	s->step = SILENT;
+	reactor_forget(&s->far);
+	flow_drop(s, &s->up);
+	flow_drop(s, &s->down);
+	list_remove(&s->waiting);
+	list_remove(&s->link);
+	list_append(&s->service->engine->strangers, &s->link);
+}
+
+/* When the session is to be ended, if nothing happens; 0: never. */
+static uint64_t limit(const struct session *s)
+{
+	const struct service *service = s->service;
+
+	switch (s->step) {
+	case LEARN:
+		return s->began + service->handshake_time;
+	case SILENT:
+		return s->arrived + service->handshake_time;
+	case RELAY:
+		if (s->up.state != FLOW_RUNS || s->down.state != FLOW_RUNS)
+			return s->moved + service->timeout;
+		return service->idle_time ? s->moved + service->idle_time : 0;
+	default:
+		return s->asked + service->connect_time;
+	}
+}
+
+/* When to look again although no event comes; 0: no need. */
+static uint64_t next_look(const struct session *s)
+{
+	uint64_t end = limit(s);
+
+	if (s->step != RELAY)
+		return end;
+	if (s->up.code == FLOW_SEAL && !s->up_wire.begun)
+		return s->asked + FIRST_PAYLOAD_WAIT;
+	if (s->up.state == FLOW_BREAKS || s->down.state == FLOW_BREAKS)
+		return reactor_now() + UNSENT_LOOK;
+	return end;
+}
+
+/* The timer is lazy: it is only ever moved forward when it has fired. */
+static void arm(struct session *s)
+{
+	uint64_t now = reactor_now(), look = next_look(s);
+
+	if (look == 0 || (timer_pending(&s->timer) && s->timer.due <= look))
+		return;
+	reactor_after(&s->timer, look > now ? look - now : 1);
+}
+
+static enum why overdue(const struct session *s)
+{
+	static const uint8_t why[] = {
+		[LEARN] = WHY_HANDSHAKE, [ROUTE] = WHY_NO_CONNECT, [CONNECT] = WHY_NO_CONNECT,
+		[RELAY] = WHY_TIMEOUT,	 [SILENT] = WHY_SILENCED,
+	};
+
+	return why[s->step];
+}
+
+static void advance(struct session *s)
+{
+	for (;;) {
+		switch (life[s->step](s)) {
+		case DONE:
+			s->step++;
+			s->arrived = reactor_now();
+			break;
+		case WAIT:
+			arm(s);
+			return;
+		case MUTE:
+			fall_silent(s);
+			break;
+		case FAIL:
+			session_close(s, s->why);
+			return;
+		}
+	}
+}
+
+void session_run(struct session *s)
+{
+	struct engine *engine = s->service->engine;
+
+	if (s->closed)
+		return;
+
+	uint64_t end = limit(s);
+
+	if (end != 0 && reactor_now() >= end) {
+		if (s->step == CONNECT && s->dial.lookup.status == RESOLVE_OK) {
+			s->dial.error = ETIMEDOUT;
+			connect_failed(s);
+		}
+		session_close(s, overdue(s));
+	} else {
+		advance(s);
+	}
+	engine_serve_waiting(engine);
+}
+
+bool session_open(struct service *service, int fd, const struct sockaddr_storage *peer)
+{
+	struct engine *engine = service->engine;
+	struct session *s = slab_take(&engine->sessions);
+
+	if (!s)
+		return false;
+	s->service = service;
+	s->near.fd = s->far.fd = -1;
+	s->burial.bury = bury;
+	s->began = s->asked = s->moved = reactor_now();
+	timer_init(&s->timer, timer_fired);
+	list_init(&s->waiting);
+	list_init(&s->link);
+	s->peer_port = address_from_socket(&s->peer, (const struct sockaddr *)peer);
+	if (service->role->near_sealed) {
+		s->key = &service->key;
+		flow_init(&s->up, true, FLOW_OPEN);
+	}
+	if (reactor_watch(&s->near, fd, READY_OUT, near_woken) < 0) {
+		slab_give(&engine->sessions, s);
+		return false;
+	}
+	list_append(&engine->strangers, &s->link);
+	service->accepted++;
+	engine_stir(engine);
+	arm(s);
+	return true;
+}
+
+void session_trust(struct session *s)
+{
+	list_remove(&s->link);
+	list_append(&s->service->engine->guests, &s->link);
+}
+
+static void log_end(const struct session *s)
+{
+	char peer[ENDPOINT_TEXT], target[ENDPOINT_TEXT];
+
+	if (!log_verbose())
+		return;
+	session_peer(s, peer, sizeof(peer));
+	if (s->target.type == ENDPOINT_NONE)
+		snprintf(target, sizeof(target), "-");
+	else
+		endpoint_print(&s->target, target, sizeof(target));
+	log_debug("%s -> %s: %llu bytes up, %llu down, %llu s: %s", peer, target, (unsigned long long)s->up_bytes,
+		  (unsigned long long)s->down_bytes, (unsigned long long)(reactor_now() - s->began) / 1000,
+		  why_text[s->why]);
+}
+
+void session_close(struct session *s, enum why why)
+{
+	if (s->closed)
+		return;
+	s->closed = true;
+	s->why = (uint8_t)why;
+	log_end(s);
+	if (why == WHY_RESET || why == WHY_FORGED || why == WHY_MEMORY) {
+		socket_reset_on_close(s->near.fd);
+		socket_reset_on_close(s->far.fd);
+	} else if (s->near.ready & READY_IN) {
+		handshake_discard(s); /* what lies unread would turn the end into a reset */
+	}
+	if (s->step == CONNECT)
+		dial_end(&s->dial);
+	reactor_forget(&s->near);
+	reactor_forget(&s->far);
+	reactor_cancel(&s->timer);
+	flow_drop(s, &s->up);
+	flow_drop(s, &s->down);
+	list_remove(&s->waiting);
+	list_remove(&s->link);
+	s->service->up_bytes += s->up_bytes;
+	s->service->down_bytes += s->down_bytes;
+	sodium_memzero(&s->up_wire, sizeof(s->up_wire));
+	sodium_memzero(&s->down_wire, sizeof(s->down_wire));
+	reactor_bury(&s->burial);
+}
