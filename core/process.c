@@ -1,0 +1,206 @@
+/*
+ * The main process: limits, daemon, user, workers. Called by the applets at start. It owns the pid
+ * file and the pipe on which a daemon's parent waits:
+ *
+ *	parent: open pid file, fork, wait for a byte ------------> exit 0
+ *	child:	setsid ... bind ... user ... process_ready(): byte -> serve
+ *		  die(): the pipe closes ---> parent: exit with the child's status
+ */
+#include "core/process.h"
+
+#include "core/account.h"
+#include "core/log.h"
+#include "core/pidfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* One per process: it is about the process. */
+static struct {
+	bool starting; /* a parent waits */
+	int ready;     /* the end of its pipe */
+	struct pidfile pidfile;
+} service;
+
+/* Reads end, or fail; writes fail, or go nowhere. An empty root has no /dev/null but has a root. */
+static int open_nothing(void)
+{
+	int fd = open("/dev/null", O_RDWR);
+
+	return fd >= 0 ? fd : open("/", O_RDONLY);
+}
+
+void process_start(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t none;
+	int fd;
+
+	do
+		fd = open_nothing();
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL); /* a log file may hit its limit */
+}
+
+unsigned long process_limits(unsigned long nofile)
+{
+	struct rlimit none = { 0, 0 }, have = { 0, 0 }, want;
+
+	/* Where dumps go to a program the kernel ignores this limit: hence both. */
+	setrlimit(RLIMIT_CORE, &none);
+	process_no_dumps();
+
+	getrlimit(RLIMIT_NOFILE, &have);
+	want = (struct rlimit){ have.rlim_max, have.rlim_max };
+	if (nofile > 0)
+		want = (struct rlimit){ nofile, nofile };
+	if (setrlimit(RLIMIT_NOFILE, &want) < 0) {
+		want.rlim_cur = want.rlim_max = have.rlim_max;
+		log_warn("nofile: %lu descriptors are not permitted here (%s): going on with %lu",
+			 nofile, strerror(errno), (unsigned long)have.rlim_max);
+		setrlimit(RLIMIT_NOFILE, &want);
+	}
+	getrlimit(RLIMIT_NOFILE, &have);
+	return (unsigned long)have.rlim_cur;
+}
+
+/* The parent's only job. */
+static noreturn void wait_for_child(pid_t child, int pipe_end)
+{
+	int status;
+	char byte;
+	ssize_t n;
+
+	do
+		n = read(pipe_end, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1)
+		_exit(0);
+
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	pidfile_abandon(&service.pidfile);
+	if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+		_exit(WEXITSTATUS(status)); /* it has said why */
+	if (WIFSIGNALED(status))
+		die("ended by signal %d before it was ready", WTERMSIG(status));
+	die("stopped before it was ready");
+}
+
+static void remove_pidfile(void)
+{
+	pidfile_remove(&service.pidfile);
+}
+
+void process_daemon(const char *pid_file)
+{
+	int ends[2];
+	pid_t child;
+
+	if (pidfile_open(&service.pidfile, pid_file) < 0)
+		die("Invalid pid file: '%s': %s", pid_file, strerror(errno));
+	signal(SIGCHLD, SIG_DFL); /* if it is ignored, wait_for_child() learns nothing */
+	fflush(NULL);
+	if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0)
+		die("cannot go into the background: %s", strerror(errno));
+	if (child > 0) {
+		close(ends[1]);
+		wait_for_child(child, ends[0]);
+	}
+	close(ends[0]);
+	service.ready = ends[1];
+	service.starting = true;
+	setsid();
+	umask(077);
+	if (chdir("/") < 0)
+		die("cannot go to the root directory: %s", strerror(errno));
+	atexit(remove_pidfile);
+}
+
+void process_ready(void)
+{
+	int nothing;
+
+	if (!service.starting)
+		return;
+	nothing = open_nothing();
+	if (nothing < 0)
+		die("cannot open /dev/null: %s", strerror(errno));
+	if (pidfile_write(&service.pidfile) < 0)
+		die("cannot write the pid file: %s", strerror(errno));
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		dup2(nothing, fd);
+	close(nothing);
+	/* If nobody waits any more, the user has interrupted the parent: that is all the same. */
+	if (write(service.ready, "", 1) < 0)
+		log_debug("nobody waited for the start: %s", strerror(errno));
+	close(service.ready);
+	service.starting = false;
+}
+
+static bool is_already(const struct account *to)
+{
+	uid_t u[3];
+	gid_t g[3];
+
+	if (getresuid(&u[0], &u[1], &u[2]) < 0 || getresgid(&g[0], &g[1], &g[2]) < 0)
+		return false;
+	for (int i = 0; i < 3; i++) {
+		if (u[i] != to->uid || g[i] != to->gid)
+			return false;
+	}
+	return true;
+}
+
+/* Whether root is still within reach, as it is with CAP_SETUID kept. */
+static bool can_return(const struct account *to)
+{
+	if (to->uid != 0 && (setuid(0) == 0 || seteuid(0) == 0))
+		return true;
+	return to->uid != 0 && to->gid != 0 && (setgid(0) == 0 || setegid(0) == 0);
+}
+
+void process_user(const char *who)
+{
+	struct account to = { 0 };
+	int found = account_find(&to, who, "/etc/passwd", "/etc/group");
+
+	if (found == -1) {
+		log_error("run_as user '%s' could not be found.", who);
+		die("failed to switch user");
+	}
+	if (geteuid() != 0 && is_already(&to))
+		return;
+	if (found == -2)
+		log_warn("user '%s' is in more than %d groups: the rest is left out", who,
+			 ACCOUNT_GROUPS);
+	/* Groups first: the user may not change them. */
+	if (setgroups(to.n_groups, to.groups) < 0 || setresgid(to.gid, to.gid, to.gid) < 0 ||
+	    setresuid(to.uid, to.uid, to.uid) < 0)
+		die("failed to switch user to '%s': %s", who, strerror(errno));
+	if (!is_already(&to) || can_return(&to))
+		die("failed to switch user to '%s': root can be regained", who);
+	process_no_dumps(); /* changing ids has set what the system's default is */
+}
+
+int process_workers(unsigned n, int (*serve)(void *), void *arg)
+{
+	if (n > 1)
+		log_warn("workers: %u were asked for, this version serves with one", n);
+	return serve(arg);
+}

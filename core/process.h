@@ -1,0 +1,80 @@
+/*
+ * What a program is to its system: name, limits, daemon, pid file, user, signals, workers.
+ *
+ * A program calls these in this order; what exists once is done before process_workers(), by the
+ * main process, and what serves is inside the function given to it:
+ *
+ *	process_name		as soon as the applet is known, if argv[0] does not say it
+ *	process_start		before the first descriptor is opened
+ *	process_limits		settings are read; log_open() is called
+ *	process_daemon		if a pid file is given: the child goes on from here
+ *	reactor_open, process_signals
+ *				listeners, plugins, ...
+ *	process_user		what needs root is open now
+ *	process_no_new_privs	unless a plugin with privileges of its own is to be started
+ *	process_ready		all that can fail has succeeded
+ *	process_workers		serves until told to stop
+ *	log_close, return	the pid file goes at exit()
+ *
+ * Up to process_ready() a failure is die(): the user sees the sentence and status 255, also of a
+ * daemon. For a daemon later lines go to syslog only.
+ */
+#ifndef CORE_PROCESS_H
+#define CORE_PROCESS_H
+
+#include <sys/types.h>
+
+/* The name that ps, pidof and killall see. */
+void process_name(const char *name);
+
+/* Undo what a careless parent left behind: closed standard streams (else a connection could get
+ * number 1, and log lines with it), blocked or ignored signals. Ignores SIGPIPE and SIGXFSZ. */
+void process_start(void);
+
+/* Allow as many descriptors as the system lets us, or `nofile` if that is not 0 (a warning says if
+ * it is not permitted); and forbid core dumps, since memory holds keys: no memory image is written
+ * and no process of the same user may attach. The price: only root can read /proc/PID/fd and the
+ * like (/proc/PID/status stays readable). Returns how many descriptors are allowed now. */
+unsigned long process_limits(unsigned long nofile);
+
+/* Go on in the background. The parent waits for process_ready() of its child and exits with 0; if
+ * the child ends before, with the child's status, or 255. In the child: a session of its own,
+ * directory "/", umask 077; the standard streams stay until process_ready(). To be called before
+ * the reactor is opened. `pid_file` is opened before the fork and written by process_ready();
+ * relative paths mean the old directory. Dies if it cannot be opened. */
+void process_daemon(const char *pid_file);
+
+/* Let the parent of a daemon go: write the pid file, cut the standard streams. Without
+ * process_daemon(): nothing. */
+void process_ready(void);
+
+/* Become this user, by name or number, with this user's groups and no others; all three user ids
+ * and group ids are set and it is verified that there is no way back. If we are that user already:
+ * nothing. Without an entry in /etc/passwd a number is user and group. Dies if it fails. */
+void process_user(const char *who);
+
+/* No program we start may gain privileges (set-user-id, file capabilities). */
+void process_no_new_privs(void);
+
+/* No core dumps, no attaching: part of process_limits(). */
+void process_no_dumps(void);
+
+/* What signals do; each is called by the reactor, never inside a handler. NULL: as said here. */
+struct process_calls {
+	void (*stop)(void);		      /* TERM, INT, QUIT; NULL: reactor_stop() */
+	void (*reload)(void);		      /* HUP; NULL: a log line */
+	void (*report)(void);		      /* USR1: the line of state; NULL: nothing */
+	void (*child)(pid_t pid, int status); /* of each child that ended; NULL: nothing */
+};
+
+/* Watch for signals; USR2 is ignored, children that nobody knows are reaped. Nothing of this depends
+ * on default actions, which process number 1 of a container does not have. A signal that comes
+ * before the reactor runs is acted on when it does. A forked worker calls it again, after its own
+ * reactor_open(). `calls` must stay. Dies if it fails. */
+void process_signals(const struct process_calls *calls);
+
+/* Serve with n workers, each running serve(arg); returns what it returned. One worker, which is all
+ * there is so far, runs in this process. */
+int process_workers(unsigned n, int (*serve)(void *), void *arg);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * What the BSDs have instead of core/process_linux.c.
+ */
+#include "core/process.h"
+
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+void process_name(const char *name)
+{
+	setproctitle("%s", name);
+}
+
+/* There is no such promise; programs we start are the user's choice. */
+void process_no_new_privs(void)
+{
+}
+
+/* RLIMIT_CORE is enough here: dumps go nowhere but into files. */
+void process_no_dumps(void)
+{
+}
