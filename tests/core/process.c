@@ -619,6 +619,7 @@ static void number_one(void)
 		_exit(0);
 	}
 	EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
+	_exit(0); /* the leak checker cannot work where number 1 is gone */
 }
 
 static void process_number_one_works_too(void **unused)
