@@ -117,7 +117,7 @@ $(B)/obj/%.o: %.c $(B)/obj/flags $(libs_files)
 	$(call say,CC)$(compile) $(defines) -c -o $@ $<
 
 # another compiler, other flags, another version: everything again
-$(B)/obj/flags: export FLAGS := $(VERSION) $(compile) $(link) $(libs)
+$(B)/obj/flags: export FLAGS := $(filter-out -Werror,$(VERSION) $(compile) $(link) $(libs))
 $(B)/obj/flags: FORCE
 	@mkdir -p $(@D)
 	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
@@ -167,9 +167,10 @@ $(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
 
 # The reactor once more, over kqueue: on Linux through a small kqueue of the tests' own.
-ifneq ($(and $(filter linux,$(os)),$(wildcard tests/core/reactor.c)),)
-programs += $(B)/tests/core/reactor-kqueue
-$(B)/tests/core/reactor-kqueue: $(B)/obj/tests/core/reactor.o $(filter-out %_epoll.o,$(lib_objects)) \
+ifeq ($(os),linux)
+over_kqueue := $(patsubst tests/core/%.c,$(B)/tests/core/%-kqueue,$(sort $(wildcard tests/core/reactor*.c)))
+programs += $(over_kqueue)
+$(over_kqueue): $(B)/tests/core/%-kqueue: $(B)/obj/tests/core/%.o $(filter-out %_epoll.o,$(lib_objects)) \
 		$(B)/obj/core/poller_kqueue.o $(B)/obj/tests/kqshim/kqshim.o
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka

@@ -10,6 +10,14 @@ method=${METHOD:-aes-256-gcm}
 dir=$(mktemp -d)
 pids= origin_pid=
 
+said() # said NAME: what this program logged about the connection
+{
+	sed -n "s/.*-> \(localhost:$origin: .*\)/$1: \1/p" "$dir/$1.log" | grep . || {
+		echo "demo: $1 logged no connection" >&2
+		return 1
+	}
+}
+
 stop()
 {
 	status=$?
@@ -25,6 +33,8 @@ stop()
 	done
 	if [ "$status" -ne 0 ]; then
 		cat "$dir"/*.log >&2
+	else
+		said local && said server && echo "stopped" || status=1
 	fi
 	rm -rf "$dir"
 	exit "$status"
