@@ -166,11 +166,12 @@ $(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
 
-# The reactor once more, over kqueue: on Linux through a small kqueue of the tests' own.
+# The reactor's once more, over kqueue: on Linux through a small kqueue of the tests' own.
 ifeq ($(os),linux)
-over_kqueue := $(patsubst tests/core/%.c,$(B)/tests/core/%-kqueue,$(sort $(wildcard tests/core/reactor*.c)))
-programs += $(over_kqueue)
-$(over_kqueue): $(B)/tests/core/%-kqueue: $(B)/obj/tests/core/%.o $(filter-out %_epoll.o,$(lib_objects)) \
+kqueue_tests := $(patsubst tests/%.c,%,$(sort $(wildcard tests/core/reactor*.c)))
+kqueue_programs := $(kqueue_tests:%=$(B)/tests/%-kqueue)
+programs += $(kqueue_programs)
+$(kqueue_programs): $(B)/tests/%-kqueue: $(B)/obj/tests/%.o $(filter-out %/poller_epoll.o,$(lib_objects)) \
 		$(B)/obj/core/poller_kqueue.o $(B)/obj/tests/kqshim/kqshim.o
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka

@@ -37,7 +37,9 @@ struct burial {
 	void (*bury)(struct burial *);
 };
 
-/* Open the poller. 0, or -1 with errno. To be called again by each child that serves. */
+/* Open the poller. 0, or -1 with errno. To be called again by each child that serves, before anything
+ * else here: until then it shares its parent's poller. What was watched, queued or timed is not any
+ * more. */
 int reactor_open(void);
 void reactor_close(void);
 
