@@ -1,0 +1,42 @@
+"""What a later version brings is refused by name: nobody must believe that a rule or a plugin is active."""
+import subprocess
+
+import kit
+import pytest
+from kit import METHOD, PASSWORD
+
+pytestmark = pytest.mark.ours
+FLAGS = [["-u"], ["-U"], ["--acl", "/dev/null"], ["--plugin", "obfs-local"]]
+KEYS = [{"mode": "tcp_and_udp"}, {"mode": "udp_only"}, {"acl": "/dev/null"}, {"plugin": "obfs-local"}]
+
+
+def config(**more):
+    return {"server": "127.0.0.1", "server_port": kit.free_port(), "local_port": kit.free_port(), "password": PASSWORD,
+            "method": METHOD, **more}
+
+
+def refused(program):
+    assert program.wait() == 255, program.log()
+    assert "not built yet" in program.stderr()
+    return program.stderr()
+
+
+@pytest.mark.parametrize("role", ["local", "server"])
+@pytest.mark.parametrize("flag", FLAGS, ids=lambda flag: flag[0])
+def test_flags(stage, role, flag):
+    assert flag[0] in refused(stage.program(role, config(), flag))
+
+
+@pytest.mark.parametrize("role", ["local", "server"])
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_keys(stage, role, key):
+    assert next(iter(key)) in refused(stage.program(role, config(**key)))
+
+
+@pytest.mark.parametrize("name", ["ss-tunnel", "ss-redir", "ss-manager"])
+def test_programs(name):
+    program = kit.BUILD / name
+    if not program.exists():
+        pytest.skip(f"{program} does not exist: only the programs named by SS_LOCAL and SS_SERVER are tested")
+    done = subprocess.run([program, "-h"], capture_output=True, text=True, timeout=5)
+    assert done.returncode != 0 and "not built yet" in done.stderr
