@@ -13,6 +13,7 @@
 #include "core/log.h"
 
 #include "core/syslog.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -95,51 +96,6 @@ static struct {
 	} handshakes;
 } state;
 
-/* The length of the UTF-8 character that a byte begins, or 0. */
-static size_t utf8_length(unsigned char first)
-{
-	if (first < 0x80)
-		return 1;
-	if (first < 0xc2 || first > 0xf4)
-		return 0;
-	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
-
-/* The length of the character at p if it may stand in a log line, otherwise 0. */
-static size_t printable(const unsigned char *p, size_t n)
-{
-	size_t len = utf8_length(*p);
-
-	if (len == 0 || len > n)
-		return 0;
-	if (len == 1)
-		return *p >= 0x20 && *p != 0x7f;
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if (*p == 0xc2 && p[1] < 0xa0)
-		return 0; /* C1 controls: some terminals obey them */
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90))
-		return 0; /* longer than need be */
-	if ((*p == 0xed && p[1] > 0x9f) || (*p == 0xf4 && p[1] > 0x8f))
-		return 0; /* surrogates; beyond Unicode */
-	return len;
-}
-
-static void sanitise(char *text)
-{
-	size_t n = strlen(text);
-
-	for (size_t i = 0; i < n;) {
-		size_t len = printable((unsigned char *)text + i, n - i);
-
-		if (len == 0)
-			text[i++] = '?';
-		i += len;
-	}
-}
-
 static void compose(char text[TEXT], const char *format, va_list args)
 {
 	int n = vsnprintf(text, TEXT, format, args);
@@ -148,7 +104,7 @@ static void compose(char text[TEXT], const char *format, va_list args)
 		snprintf(text, TEXT, "(a line that cannot be formatted)");
 	else if (n >= TEXT)
 		memcpy(text + TEXT - 4, "...", 4);
-	sanitise(text);
+	text_make_printable(text);
 }
 
 /* A stream may be a blocking pipe whose reader sleeps, and is shared with others, so that it cannot
@@ -402,7 +358,7 @@ void log_handshake(const char *ip, const char *reason)
 		culprit->more = false;
 	if (peer_may(&culprit->span)) {
 		snprintf(text, sizeof(text), "failed to handshake with %s: %s", ip, reason);
-		sanitise(text);
+		text_make_printable(text);
 		say_plain(LOG_LEVEL_ERROR, text);
 	} else {
 		if (state.handshakes.more++ == 0)
