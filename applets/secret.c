@@ -17,7 +17,8 @@
 
 enum { SECRET_FILE_MAX = 4096 };
 
-__attribute__((format(printf, 2, 3))) static int fail(struct options_reason *reason, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int fail(struct options_reason *reason,
+						      const char *format, ...)
 {
 	va_list args;
 
@@ -53,7 +54,8 @@ static int password_file(struct settings *s, const char *path, struct options_re
 	if (n < 0)
 		return fail(reason, "PASSWORD_FILE: %.200s: %s", path, strerror(errno));
 	if (n == 0)
-		return fail(reason, "PASSWORD_FILE: %.200s has no password in its first line", path);
+		return fail(reason, "PASSWORD_FILE: %.200s has no password in its first line",
+			    path);
 	s->raw.password = strdup(line);
 	sodium_memzero(line, sizeof line);
 	return s->raw.password ? 0 : fail(reason, "the password does not fit into memory");
@@ -119,8 +121,10 @@ int secret_to_key(struct settings *s, struct options_reason *reason)
 	if (s->raw.key) {
 		if (decode(s->raw.key, s->key, n) < 0) {
 			suggest(n);
-			return fail(reason, "the key is not base64url of at least %zu bytes, which %s needs", n,
-				    s->method->name);
+			return fail(
+				reason,
+				"the key is not base64url of at least %zu bytes, which %s needs", n,
+				s->method->name);
 		}
 		if (s->raw.password)
 			log_warn("both a key and a password are given: the key is used");

@@ -29,7 +29,7 @@ enum program {
 enum mode { MODE_TCP_ONLY, MODE_TCP_AND_UDP, MODE_UDP_ONLY };
 
 enum {
-	SETTINGS_SERVERS = 10,	  /* kept of a server list, as in shadowsocks-libev */
+	SETTINGS_SERVERS = 10, /* kept of a server list, as in shadowsocks-libev */
 	SETTINGS_DSCP_RULES = 64,
 	SETTINGS_CONFIG_MAX = 16 << 20 /* bytes of a configuration file */
 };
@@ -58,16 +58,18 @@ struct settings {
 	const char *name; /* "ss-local": for log_open() */
 	char *config;	  /* the file that was read, for a reload; NULL: none */
 
-	/* Where. Clients: the servers to connect to. Server, manager: the addresses to listen on; 0.0.0.0
-	 * if none was given. Ports are filled in (manager: 0 where the entry has none). A place to listen
-	 * on is an address, or a name where a name was given ("localhost" is an address already). */
+	/* Where. Clients: the servers to connect to. Server, manager: the addresses to listen on;
+	 * 0.0.0.0 * if none was given. Ports are filled in (manager: 0 where the entry has none).
+	 * A place to listen * on is an address, or a name where a name was given ("localhost" is
+	 * an address already). */
 	struct endpoint server[SETTINGS_SERVERS];
 	unsigned servers;
 	uint16_t server_port;	/* 0: none given, every entry has its own */
 	struct endpoint local;	/* clients: where to listen */
 	struct endpoint tunnel; /* ss-tunnel: the fixed target */
 
-	/* What lies on the wire. The password itself is gone by the time settings_read() returns. */
+	/* What lies on the wire. The password itself is gone by the time settings_read()
+	 * returns. */
 	const struct wire_method *method;
 	unsigned char key[WIRE_KEY_MAX];
 	size_t key_len; /* 0: none (manager only) */
@@ -108,20 +110,22 @@ struct settings {
 	/* Between parsing and checking only; wiped before settings_read() returns. */
 	struct settings_raw {
 		char *password, *key;
-		struct address source4, source6; /* of the keys local_ipv4_address, local_ipv6_address */
+		struct address source4,
+			source6; /* of the keys local_ipv4_address, local_ipv6_address */
 		uint16_t local_port;
 	} raw;
 };
 
-/* Fill *settings for `program` from argv (argv[0] is skipped) and all else that is consulted. Secrets in
- * argv and in the environment are overwritten. Exits by itself: 0 after -h and --version, 1 after
- * an unknown option or a missing item (the reason on stderr, then the usage on stdout), 255 after die(). */
+/* Fill *settings for `program` from argv (argv[0] is skipped) and all else that is consulted.
+ * Secrets in * argv and in the environment are overwritten. Exits by itself: 0 after -h and
+ * --version, 1 after * an unknown option or a missing item (the reason on stderr, then the usage
+ * on stdout), 255 after die(). */
 void settings_read(struct settings *settings, enum program program, int argc, char **argv);
 
-/* Fill *settings from a configuration text alone, with no flags and no environment: 0, or -1 with the
- * reason. `file` names it in messages. Never exits: for tests now and reloads later. */
-int settings_read_text(struct settings *settings, enum program program, const char *file, const char *text,
-		       size_t n, struct options_reason *reason);
+/* Fill *settings from a configuration text alone, with no flags and no environment: 0, or -1 with
+ * the * reason. `file` names it in messages. Never exits: for tests now and reloads later. */
+int settings_read_text(struct settings *settings, enum program program, const char *file,
+		       const char *text, size_t n, struct options_reason *reason);
 
 /* Wipe and free what it holds. */
 void settings_free(struct settings *settings);

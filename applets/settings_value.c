@@ -1,6 +1,6 @@
 /*
- * The settings that are more than a string or a number. Called through the table in settings.c while
- * flags and keys are read; owns nothing: lists are freed by value_free().
+ * * The settings that are more than a string or a number. Called through the table in settings.c
+ * while * flags and keys are read; owns nothing: lists are freed by value_free().
  */
 #include "applets/settings_value.h"
 
@@ -22,7 +22,8 @@ static int parse_host(struct options *o, struct endpoint *endpoint, const char *
 	size_t n = strlen(text);
 	char plain[ENDPOINT_TEXT];
 
-	if (n && n < sizeof plain && text[n - 1] == ':' && (strchr(text, ':') == text + n - 1 || text[0] == '[')) {
+	if (n && n < sizeof plain && text[n - 1] == ':' &&
+	    (strchr(text, ':') == text + n - 1 || text[0] == '[')) {
 		memcpy(plain, text, n - 1);
 		plain[n - 1] = 0;
 		text = plain;
@@ -53,7 +54,8 @@ int value_server(struct options *o, const struct option_value *value)
 	if ((listens ? parse_listen : parse_host)(o, &endpoint, value->text) < 0)
 		return -1;
 	if (s->servers == SETTINGS_SERVERS) {
-		options_warn(o, "takes %d at most, '%.60s' is ignored", SETTINGS_SERVERS, value->text);
+		options_warn(o, "takes %d at most, '%.60s' is ignored", SETTINGS_SERVERS,
+			     value->text);
 		return 0;
 	}
 	s->server[s->servers++] = endpoint;
@@ -72,7 +74,8 @@ int value_listen(struct options *o, const struct option_value *value)
 }
 
 /* An address without a port, of the family asked for (0: of any). */
-static int parse_address(struct options *o, struct address *v4, struct address *v6, const char *text)
+static int parse_address(struct options *o, struct address *v4, struct address *v6,
+			 const char *text)
 {
 	struct endpoint e;
 	struct address *to;
@@ -82,7 +85,7 @@ static int parse_address(struct options *o, struct address *v4, struct address *
 	to = e.type == ENDPOINT_IPV4 ? v4 : v6;
 	if (!to)
 		return options_fail(o, "must be an IPv%d address, not '%.60s'", v4 ? 4 : 6, text);
-	*to = (struct address){.family = e.type == ENDPOINT_IPV4 ? 4 : 6};
+	*to = (struct address){ .family = e.type == ENDPOINT_IPV4 ? 4 : 6 };
 	memcpy(to->ip, e.host, e.len);
 	return 0;
 }
@@ -95,7 +98,8 @@ int value_source(struct options *o, const struct option_value *value)
 		s->socket.source4.family = s->socket.source6.family = 0;
 		return 0;
 	}
-	return *value->text ? parse_address(o, &s->socket.source4, &s->socket.source6, value->text) : 0;
+	return *value->text ? parse_address(o, &s->socket.source4, &s->socket.source6, value->text)
+			    : 0;
 }
 
 static int source_of_family(struct options *o, const struct option_value *value, struct address *v4,
@@ -145,9 +149,11 @@ int value_method(struct options *o, const struct option_value *value)
 	if (s->method)
 		return 0;
 	for (unsigned i = 0; wire_list(i) && n < sizeof all; i++)
-		n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", wire_list(i)->name);
-	return options_fail(o, "has an invalid cipher name: %.40s (failed to initialize ciphers; there are %s)",
-			    text, all);
+		n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "",
+				      wire_list(i)->name);
+	return options_fail(
+		o, "has an invalid cipher name: %.40s (failed to initialize ciphers; there are %s)",
+		text, all);
 }
 
 /* RFC 2474, 2597, 3246: EF, CS0 to CS7, AF11 to AF43, or a number. */
@@ -160,8 +166,8 @@ static int dscp_of(const char *text)
 		return 46;
 	if (!strncasecmp(text, "CS", 2) && text[2] >= '0' && text[2] <= '7' && !text[3])
 		return (text[2] - '0') << 3;
-	if (!strncasecmp(text, "AF", 2) && text[2] >= '1' && text[2] <= '4' && text[3] >= '1' && text[3] <= '3' &&
-	    !text[4])
+	if (!strncasecmp(text, "AF", 2) && text[2] >= '1' && text[2] <= '4' && text[3] >= '1' &&
+	    text[3] <= '3' && !text[4])
 		return (text[2] - '0') << 3 | (text[3] - '0') << 1;
 	if (*text < '0' || *text > '9')
 		return -1;
@@ -175,8 +181,10 @@ static int parse_dscp(struct options *o, const struct option_value *value)
 	int dscp = text ? dscp_of(text) : -1;
 
 	if (text && dscp < 0)
-		return options_fail(o, "must be EF, CS0 to CS7, AF11 to AF43 or a number up to 0x3f, not '%.60s'",
-				    text);
+		return options_fail(
+			o,
+			"must be EF, CS0 to CS7, AF11 to AF43 or a number up to 0x3f, not '%.60s'",
+			text);
 	return dscp;
 }
 
@@ -194,8 +202,10 @@ static int dscp_rules(struct options *o, const struct json *rules)
 		if (s->dscp_rules == SETTINGS_DSCP_RULES)
 			return options_fail(o, "takes %d ports at most", SETTINGS_DSCP_RULES);
 		if (options_port(j->name, &rule->port) < 0)
-			return options_fail(o, "must have ports from 1 to 65535 as names, not '%.60s'", j->name);
-		dscp = parse_dscp(o, &(struct option_value){.json = j});
+			return options_fail(o,
+					    "must have ports from 1 to 65535 as names, not '%.60s'",
+					    j->name);
+		dscp = parse_dscp(o, &(struct option_value){ .json = j });
 		if (dscp < 0)
 			return -1;
 		rule->dscp = (uint8_t)dscp;
@@ -212,7 +222,8 @@ int value_dscp(struct options *o, const struct option_value *value)
 	if (value->json && value->json->type == JSON_OBJECT) {
 		if (s->program == PROGRAM_REDIR)
 			return dscp_rules(o, value->json);
-		options_warn(o, "as an object is for %s, ignored", settings_program_name(PROGRAM_REDIR));
+		options_warn(o, "as an object is for %s, ignored",
+			     settings_program_name(PROGRAM_REDIR));
 		return 0;
 	}
 	dscp = parse_dscp(o, value);
@@ -312,7 +323,8 @@ int value_port_password(struct options *o, const struct option_value *value)
 	struct settings *s = o->into;
 
 	if (map->type != JSON_OBJECT)
-		return options_fail(o, "must be an object of ports and passwords, not %s", json_type_name(map));
+		return options_fail(o, "must be an object of ports and passwords, not %s",
+				    json_type_name(map));
 	free_ports(s);
 	s->port_password = calloc(children(map) + 1, sizeof *s->port_password);
 	if (!s->port_password)
@@ -323,8 +335,11 @@ int value_port_password(struct options *o, const struct option_value *value)
 
 		options_at(o, j);
 		if (options_port(j->name, &port->port) < 0)
-			return options_fail(o, "must have ports from 1 to 65535 as names, not '%.60s'", j->name);
-		text = options_text(o, &(struct option_value){.json = j}, "an object of ports and passwords");
+			return options_fail(o,
+					    "must have ports from 1 to 65535 as names, not '%.60s'",
+					    j->name);
+		text = options_text(o, &(struct option_value){ .json = j },
+				    "an object of ports and passwords");
 		if (!text || !*text)
 			return text ? options_fail(o, "must not have an empty password") : -1;
 		port->password = strdup(text);

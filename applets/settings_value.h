@@ -1,7 +1,7 @@
 /*
- * Settings whose text has a form of its own: addresses, methods, lists of logins. These are the custom
- * rows of the table in settings.c, which alone uses them; each puts one value into the struct settings
- * that options->into is.
+ * * Settings whose text has a form of its own: addresses, methods, lists of logins. These are the
+ * custom * rows of the table in settings.c, which alone uses them; each puts one value into the
+ * struct settings * that options->into is.
  */
 #ifndef APPLETS_SETTINGS_VALUE_H
 #define APPLETS_SETTINGS_VALUE_H

@@ -65,7 +65,8 @@ __attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const ch
 
 static int expected(struct reader *r, const char *what)
 {
-	return fail(r, r->p == r->end ? "expected %s, but the text ends here" : "expected %s", what);
+	return fail(r, r->p == r->end ? "expected %s, but the text ends here" : "expected %s",
+		    what);
 }
 
 static bool at(const struct reader *r, char c)
@@ -121,7 +122,12 @@ static int space(struct reader *r)
 /* Bytes of the well-formed UTF-8 character at p (Unicode table 3-7), or 0. */
 static size_t utf8(const unsigned char *p, const unsigned char *end)
 {
-	size_t n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+	size_t n = *p < 0x80   ? 1
+		   : *p < 0xc2 ? 0
+		   : *p < 0xe0 ? 2
+		   : *p < 0xf0 ? 3
+		   : *p < 0xf5 ? 4
+			       : 0;
 
 	if (n > (size_t)(end - p))
 		return 0;
@@ -129,8 +135,8 @@ static size_t utf8(const unsigned char *p, const unsigned char *end)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
-	    (*p == 0xf4 && p[1] > 0x8f))
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
+	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
 		return 0;
 	return n;
 }
@@ -222,7 +228,8 @@ static int string(struct reader *r, const char **text, uint32_t *len)
 		if (r->p == r->end || *r->p == '\n')
 			return expected(r, "a closing '\"' before the end of the line");
 		if (*r->p < 0x20)
-			return fail(r, "a control character in a string must be written as \\u%04x", *r->p);
+			return fail(r, "a control character in a string must be written as \\u%04x",
+				    *r->p);
 		if (take(r, '\\')) {
 			if (escape(r) < 0)
 				return -1;
@@ -282,7 +289,7 @@ static int word(struct reader *r, struct json *node)
 	static const struct {
 		const char *text;
 		uint8_t type;
-	} words[] = {{"null", JSON_NULL}, {"false", JSON_FALSE}, {"true", JSON_TRUE}};
+	} words[] = { { "null", JSON_NULL }, { "false", JSON_FALSE }, { "true", JSON_TRUE } };
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
 		size_t n = strlen(words[i].text);
@@ -301,7 +308,7 @@ static int container(struct reader *r, struct json *node)
 	if (r->depth == JSON_DEPTH)
 		return fail(r, "nested deeper than %d", JSON_DEPTH);
 	node->type = at(r, '{') ? JSON_OBJECT : JSON_ARRAY;
-	r->open[r->depth++] = (struct level){.container = node};
+	r->open[r->depth++] = (struct level){ .container = node };
 	r->p++;
 	return 0;
 }
@@ -338,14 +345,15 @@ static struct json *node_new(struct reader *r)
 	}
 	locate(r, r->p);
 	node = &nodes->nodes[nodes->used++];
-	*node = (struct json){.line = r->line, .column = r->column};
+	*node = (struct json){ .line = r->line, .column = r->column };
 	return node;
 }
 
 static int name(struct reader *r, struct json *node, bool first)
 {
 	if (!at(r, '"'))
-		return expected(r, first ? "a name in double quotes or '}'" : "a name in double quotes");
+		return expected(r, first ? "a name in double quotes or '}'"
+					 : "a name in double quotes");
 	if (string(r, &node->name, &node->name_len) < 0 || space(r) < 0)
 		return -1;
 	if (!take(r, ':'))
@@ -365,7 +373,8 @@ static int step(struct reader *r)
 		return -1;
 	if (level->last && !at(r, closer)) {
 		if (!take(r, ','))
-			return expected(r, object ? "',' or '}' after a value" : "',' or ']' after a value");
+			return expected(r, object ? "',' or '}' after a value"
+						  : "',' or ']' after a value");
 		if (space(r) < 0)
 			return -1;
 	}
@@ -410,7 +419,7 @@ int json_parse(struct json_document *doc, const char *text, size_t n, struct jso
 		.error = error,
 	};
 
-	*doc = (struct json_document){0};
+	*doc = (struct json_document){ 0 };
 	r.end = r.p + n;
 	if (n > TEXT_MAX)
 		return fail(&r, "the text is too large");
@@ -436,7 +445,7 @@ void json_free(struct json_document *doc)
 	if (doc->text)
 		sodium_memzero(doc->text, doc->text_size);
 	free(doc->text);
-	*doc = (struct json_document){0};
+	*doc = (struct json_document){ 0 };
 }
 
 const struct json *json_member(const struct json *object, const char *wanted)
@@ -484,15 +493,16 @@ int json_integer(const struct json *node, int64_t *result)
 const char *json_type_name(const struct json *node)
 {
 	static const char *const names[] = {
-		[JSON_NULL] = "null",	      [JSON_FALSE] = "false",	    [JSON_TRUE] = "true",
-		[JSON_NUMBER] = "a number",   [JSON_STRING] = "a string",   [JSON_ARRAY] = "an array",
+		[JSON_NULL] = "null",	     [JSON_FALSE] = "false",	 [JSON_TRUE] = "true",
+		[JSON_NUMBER] = "a number",  [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
 		[JSON_OBJECT] = "an object",
 	};
 
 	return names[node->type];
 }
 
-/* How the character of n bytes at p (0: a byte that is not UTF-8) is written in a string; the length. */
+/* How the character of n bytes at p (0: a byte that is not UTF-8) is written in a string; the
+ * length. */
 static size_t quoted(char to[8], const unsigned char *p, size_t n)
 {
 	static const char from[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
@@ -526,7 +536,7 @@ static void put(struct quote *q, const char *piece, size_t n)
 size_t json_quote(char *to, size_t size, const char *text, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)text, *end = p + n;
-	struct quote q = {.to = to, .size = size};
+	struct quote q = { .to = to, .size = size };
 
 	put(&q, "\"", 1);
 	while (p < end) {

@@ -13,7 +13,15 @@
 
 enum { JSON_DEPTH = 64 }; /* containers inside each other; deeper is an error */
 
-enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
+};
 
 struct json {
 	struct json *next;  /* the next child of the same array or object */
@@ -40,9 +48,10 @@ struct json_error {
 	char text[120]; /* "expected ',' or '}' after a value" */
 };
 
-/* Read text[0..n): 0, or -1 with *error filled and *document empty. A name that appears twice is kept
- * twice, see json_member(). A lone half of a surrogate pair is an error. */
-int json_parse(struct json_document *document, const char *text, size_t n, struct json_error *error);
+/* Read text[0..n): 0, or -1 with *error filled and *document empty. A name that appears twice is
+ * kept * twice, see json_member(). A lone half of a surrogate pair is an error. */
+int json_parse(struct json_document *document, const char *text, size_t n,
+	       struct json_error *error);
 
 /* Wipe and free everything; an empty document is fine. */
 void json_free(struct json_document *document);
@@ -53,14 +62,15 @@ const struct json *json_member(const struct json *object, const char *name);
 /* True if a string has no NUL inside, so that its text is all of it. */
 bool json_plain(const struct json *string);
 
-/* 0 with the value of a number that is written as an integer (no fraction, no exponent) and fits; else -1. */
+/* 0 with the value of a number that is written as an integer (no fraction, no exponent) and fits;
+ * else -1. */
 int json_integer(const struct json *number, int64_t *value);
 
 /* "a string", "an object", ...: for messages. */
 const char *json_type_name(const struct json *node);
 
-/* Write text[0..n) as a JSON string with its quotes to to[0..size), cut and terminated as snprintf()
- * does; the length it has uncut. Bytes that are not UTF-8 become U+FFFD. */
+/* Write text[0..n) as a JSON string with its quotes to to[0..size), cut and terminated as
+ * snprintf() * does; the length it has uncut. Bytes that are not UTF-8 become U+FFFD. */
 size_t json_quote(char *to, size_t size, const char *text, size_t n);
 
 #endif

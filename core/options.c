@@ -1,7 +1,7 @@
 /*
- * The options reader. Flags and keys meet in store(), which turns one value into one field by the
- * type of its row. Called by applets/settings.c, which has the rows; owns nothing but the strings it
- * puts into the caller's struct.
+ * * The options reader. Flags and keys meet in store(), which turns one value into one field by
+ * the * type of its row. Called by applets/settings.c, which has the rows; owns nothing but the
+ * strings it * puts into the caller's struct.
  */
 #include "core/options.h"
 
@@ -140,14 +140,15 @@ static void forget(char **string, bool secret)
 	*string = NULL;
 }
 
-static int store_bool(struct options *o, const struct option_row *row, const struct option_value *value)
+static int store_bool(struct options *o, const struct option_row *row,
+		      const struct option_value *value)
 {
 	bool *field = field_of(o, row), wanted = true;
 
 	if (value->json) {
 		if (value->json->type != JSON_TRUE && value->json->type != JSON_FALSE)
-			return fatal(o, "option '%s' must be a boolean (true or false), not %s", row->key,
-				     json_type_name(value->json));
+			return fatal(o, "option '%s' must be a boolean (true or false), not %s",
+				     row->key, json_type_name(value->json));
 		wanted = value->json->type == JSON_TRUE;
 	}
 	if ((row->bits & OPTION_UNBUILT) && *field != wanted)
@@ -166,7 +167,8 @@ static int store_set(struct options *o, const struct option_row *row)
 	return 0;
 }
 
-static int store_string(struct options *o, const struct option_row *row, const struct option_value *value)
+static int store_string(struct options *o, const struct option_row *row,
+			const struct option_value *value)
 {
 	char **field = field_of(o, row);
 	const char *text = options_text(o, value, "a string");
@@ -203,10 +205,13 @@ static unsigned lenient_number(const struct option_row *row, const char *text)
 {
 	long long n = strtoll(text, NULL, 10);
 
-	return n < (long long)row->min ? row->min : n > (long long)row->max ? row->max : (unsigned)n;
+	return n < (long long)row->min	 ? row->min
+	       : n > (long long)row->max ? row->max
+					 : (unsigned)n;
 }
 
-static int store_number(struct options *o, const struct option_row *row, const struct option_value *value)
+static int store_number(struct options *o, const struct option_row *row,
+			const struct option_value *value)
 {
 	const struct json *j = value->json;
 	unsigned *field = field_of(o, row), n;
@@ -221,11 +226,11 @@ static int store_number(struct options *o, const struct option_row *row, const s
 		return -1;
 	if (strict_number(row, text, &n) < 0) {
 		if (!(row->bits & OPTION_LENIENT))
-			return options_fail(o, "must be an integer from %u to %u, not '" SHOWN "'", row->min,
-					    row->max, text);
+			return options_fail(o, "must be an integer from %u to %u, not '" SHOWN "'",
+					    row->min, row->max, text);
 		n = lenient_number(row, text);
-		options_warn(o, "should be an integer from %u to %u, not '" SHOWN "': %u is used", row->min,
-			     row->max, text, n);
+		options_warn(o, "should be an integer from %u to %u, not '" SHOWN "': %u is used",
+			     row->min, row->max, text, n);
 	}
 	if ((row->bits & OPTION_UNBUILT) && *field != n)
 		return unbuilt(o);
@@ -233,7 +238,8 @@ static int store_number(struct options *o, const struct option_row *row, const s
 	return 0;
 }
 
-static int store_port(struct options *o, const struct option_row *row, const struct option_value *value)
+static int store_port(struct options *o, const struct option_row *row,
+		      const struct option_value *value)
 {
 	const char *text = options_text(o, value, "a port");
 
@@ -244,23 +250,24 @@ static int store_port(struct options *o, const struct option_row *row, const str
 	return 0;
 }
 
-static int store_list(struct options *o, const struct option_row *row, const struct option_value *value)
+static int store_list(struct options *o, const struct option_row *row,
+		      const struct option_value *value)
 {
 	const struct json *j = value->json;
 	const char *text;
 
 	if (!j)
 		return row->custom(o, value);
-	if (row->custom(o, &(struct option_value){0}) < 0)
+	if (row->custom(o, &(struct option_value){ 0 }) < 0)
 		return -1;
 	if (j->type != JSON_ARRAY) {
 		text = options_text(o, value, "a string or an array of strings");
-		return text ? row->custom(o, &(struct option_value){.text = text}) : -1;
+		return text ? row->custom(o, &(struct option_value){ .text = text }) : -1;
 	}
 	for (j = j->first; j; j = j->next) {
 		options_at(o, j);
-		text = options_text(o, &(struct option_value){.json = j}, "an array of strings");
-		if (!text || row->custom(o, &(struct option_value){.text = text}) < 0)
+		text = options_text(o, &(struct option_value){ .json = j }, "an array of strings");
+		if (!text || row->custom(o, &(struct option_value){ .text = text }) < 0)
 			return -1;
 	}
 	return 0;
@@ -274,11 +281,15 @@ static const char *words_of(const struct option_row *row, char *to, size_t n)
 	to[0] = 0;
 	for (unsigned i = 0; row->words[i] && used < n; i++)
 		used += (size_t)snprintf(to + used, n - used, "%s%s",
-					 !i ? "" : row->words[i + 1] ? ", " : " or ", row->words[i]);
+					 !i		     ? ""
+					 : row->words[i + 1] ? ", "
+							     : " or ",
+					 row->words[i]);
 	return to;
 }
 
-static int store_word(struct options *o, const struct option_row *row, const struct option_value *value)
+static int store_word(struct options *o, const struct option_row *row,
+		      const struct option_value *value)
 {
 	uint8_t *field = field_of(o, row);
 	const char *text = options_text(o, value, "a string");
@@ -348,7 +359,7 @@ static int flag(struct options *o, const struct option_row *row, const char *wha
 	o->where[0] = 0;
 	snprintf(o->what, sizeof o->what, "option %s", what);
 	o->given[row - o->rows] = true;
-	result = store(o, row, &(struct option_value){.text = text});
+	result = store(o, row, &(struct option_value){ .text = text });
 	if (text && (row->bits & OPTION_SECRET))
 		sodium_memzero(text, strlen(text));
 	return result;
@@ -369,7 +380,7 @@ static int cluster(struct options *o, int argc, char **argv)
 {
 	for (char *p = argv[0] + 1; *p; p++) {
 		const struct option_row *row = by_letter(o, *p);
-		const char name[] = {'-', *p, 0};
+		const char name[] = { '-', *p, 0 };
 
 		if (!row)
 			return misused(o, "Unrecognized option: %s", name);
@@ -389,7 +400,8 @@ static int cluster(struct options *o, int argc, char **argv)
 
 /* The row of a long name that may be abbreviated: an exact one, else the only one that begins so,
  * where rows of ours count only if no other does. *candidates: how many begin so. */
-static const struct option_row *by_name(const struct options *o, const char *name, size_t n, unsigned *candidates)
+static const struct option_row *by_name(const struct options *o, const char *name, size_t n,
+					unsigned *candidates)
 {
 	const struct option_row *found = NULL;
 
@@ -472,7 +484,8 @@ static const struct option_row *by_key(const struct options *o, const char *key)
 static bool overruled(const struct options *o, const struct option_row *row)
 {
 	for (unsigned i = 0; i < o->count; i++) {
-		if (o->given[i] && o->rows[i].offset == row->offset && o->rows[i].type != OPTION_IGNORE)
+		if (o->given[i] && o->rows[i].offset == row->offset &&
+		    o->rows[i].type != OPTION_IGNORE)
 			return true;
 	}
 	return false;
@@ -514,7 +527,7 @@ static int member(struct options *o, const struct json *j)
 	o->seen[row - o->rows] = true;
 	if (row->type != OPTION_REFUSE && overruled(o, row))
 		return 0;
-	return store(o, row, &(struct option_value){.json = j});
+	return store(o, row, &(struct option_value){ .json = j });
 }
 
 int options_json(struct options *o, const char *file, const struct json *root)
@@ -522,7 +535,8 @@ int options_json(struct options *o, const char *file, const struct json *root)
 	o->file = file;
 	options_at(o, root);
 	if (root->type != JSON_OBJECT)
-		return fatal(o, "Invalid config file: it must be an object ('{'), not %s", json_type_name(root));
+		return fatal(o, "Invalid config file: it must be an object ('{'), not %s",
+			     json_type_name(root));
 	for (const struct json *j = root->first; j; j = j->next) {
 		options_at(o, j);
 		snprintf(o->what, sizeof o->what, "key '" SHOWN "'", j->name);
@@ -545,7 +559,8 @@ static void help_line(const struct option_row *row, FILE *to)
 		n += snprintf(left + n, sizeof left - (size_t)n, "--%s", row->name);
 	if (row->argument)
 		snprintf(left + n, sizeof left - (size_t)n, " %s", row->argument);
-	fprintf(to, "%-33s %s%s\n", left, row->help, row->bits & OPTION_UNBUILT ? " (not built yet)" : "");
+	fprintf(to, "%-33s %s%s\n", left, row->help,
+		row->bits & OPTION_UNBUILT ? " (not built yet)" : "");
 }
 
 void options_help(const struct options *o, FILE *to)

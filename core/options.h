@@ -23,8 +23,8 @@ enum option_type {
 	OPTION_STRING, /* char *, of malloc(); JSON takes numbers too; "" is as good as absent */
 	OPTION_NUMBER, /* unsigned, min to max */
 	OPTION_PORT,   /* uint16_t, 1 to 65535; JSON takes a number or its digits in a string */
-	OPTION_LIST,   /* row->custom for each item; the flag may be repeated, JSON takes one or an array */
-	OPTION_WORD,   /* uint8_t, the index into `words`; other words warn and count as the first */
+	OPTION_LIST, /* row->custom for each item; the flag repeats, JSON takes one or an array */
+	OPTION_WORD, /* uint8_t, the index into `words`; other words warn and count as the first */
 	OPTION_CUSTOM, /* row->custom decides */
 	OPTION_STOP,   /* end parsing with reason `min`, an enum options_why (help, version) */
 	OPTION_REFUSE, /* fatal; row->help is the reason */
@@ -35,16 +35,18 @@ enum option_bits {
 	OPTION_LENIENT = 1, /* numbers: what is no number warns and counts as atoi() sees it */
 	OPTION_TEXT = 2,    /* numbers: JSON may have the digits in a string */
 	OPTION_SECRET = 4,  /* never shown; overwritten in argv and when freed */
-	OPTION_OURS = 8,    /* younger than the scripts that abbreviate: loses against rows without it */
+	OPTION_OURS =
+		8, /* younger than the scripts that abbreviate: loses against rows without it */
 	OPTION_HIDDEN = 16, /* not in the help text */
-	/* Understood, but nothing acts on it yet: any value but the default is fatal. The change that
-	 * builds the feature removes the bit. */
+	/* Understood, but nothing acts on it yet: any value but the default is fatal. The change
+	 * that * builds the feature removes the bit. */
 	OPTION_UNBUILT = 32
 };
 
 struct options;
 
-/* One value that was given: `text`, or `json` as it stands in the file. Neither: a list begins anew. */
+/* One value that was given: `text`, or `json` as it stands in the file. Neither: a list begins
+ * anew. */
 struct option_value {
 	const char *text;
 	const struct json *json;
@@ -60,7 +62,8 @@ struct option_row {
 	size_t offset;	   /* of the field; rows with the same offset are spellings of one thing */
 	unsigned min, max; /* OPTION_NUMBER */
 	const char *const *words; /* OPTION_WORD; NULL after the last */
-	int (*custom)(struct options *, const struct option_value *); /* 0, or -1 after options_fail() */
+	int (*custom)(struct options *,
+		      const struct option_value *); /* 0, or -1 after options_fail() */
 	const char *argument; /* "PORT" in the help text; NULL: the flag takes none */
 	const char *help;     /* one line */
 };
@@ -81,8 +84,8 @@ struct options {
 	struct options_reason *reason;
 	/* The rest belongs to options.c. */
 	const char *file;
-	bool given[OPTION_ROWS_MAX]; /* as a flag: stronger than JSON */
-	bool seen[OPTION_ROWS_MAX];  /* as a key */
+	bool given[OPTION_ROWS_MAX];	   /* as a flag: stronger than JSON */
+	bool seen[OPTION_ROWS_MAX];	   /* as a key */
 	char where[OPTION_REASON_MAX / 2]; /* "file:line:column: ", or empty */
 	char what[80];			   /* "key 'mtu'", "option --mtu" */
 };
@@ -94,17 +97,20 @@ int options_flags(struct options *options, int argc, char **argv);
  * messages. Keys that are not known or belong to other programs warn. 0, or -1 with the reason. */
 int options_json(struct options *options, const char *file, const struct json *root);
 
-/* For custom rows: the reason or a warning, preceded by where the value stands and its name. Never with
- * a secret in it. options_fail() returns -1. */
-__attribute__((format(printf, 2, 3))) int options_fail(struct options *options, const char *format, ...);
-__attribute__((format(printf, 2, 3))) void options_warn(struct options *options, const char *format, ...);
+/* For custom rows: the reason or a warning, preceded by where the value stands and its name. Never
+ * with * a secret in it. options_fail() returns -1. */
+__attribute__((format(printf, 2, 3))) int options_fail(struct options *options, const char *format,
+						       ...);
+__attribute__((format(printf, 2, 3))) void options_warn(struct options *options, const char *format,
+							...);
 
 /* For custom rows: from here on, messages point at this part of the value. */
 void options_at(struct options *options, const struct json *part);
 
-/* For custom rows: the text of a string (without NUL) or number, or NULL after failing; `kinds` says
- * what is allowed: "a string or an object". */
-const char *options_text(struct options *options, const struct option_value *value, const char *kinds);
+/* For custom rows: the text of a string (without NUL) or number, or NULL after failing; `kinds`
+ * says * what is allowed: "a string or an object". */
+const char *options_text(struct options *options, const struct option_value *value,
+			 const char *kinds);
 
 /* A port in text: 0, or -1. Digits only, 1 to 65535. */
 int options_port(const char *text, uint16_t *port);

@@ -1,4 +1,5 @@
-/* The JSON reader and writer; JSONTestSuite from the shared data, found at $SS_SHARED or ../shared. */
+/* The JSON reader and writer; JSONTestSuite from the shared data, found at $SS_SHARED or
+ * ../shared. */
 #include "core/json.h"
 
 #include "tests/unit.h"
@@ -76,7 +77,8 @@ static void test_strings(void **state)
 static void test_errors(void **state)
 {
 	(void)state;
-	refuses("{\n  \"a\": 1,\n  \"b\": 2\n  \"c\": 3\n}", 4, 3, "expected ',' or '}' after a value");
+	refuses("{\n  \"a\": 1,\n  \"b\": 2\n  \"c\": 3\n}", 4, 3,
+		"expected ',' or '}' after a value");
 	refuses("[1 2]", 1, 4, "expected ',' or ']' after a value");
 	refuses("{\"a\" 1}", 1, 6, "expected ':' after a name");
 	refuses("{'a': 1}", 1, 2, "expected a name in double quotes or '}'");
@@ -110,18 +112,18 @@ static void test_integers(void **state)
 		int result;
 		int64_t value;
 	} rows[] = {
-		{"0", 0, 0},
-		{"-0", 0, 0},
-		{"65535", 0, 65535},
-		{"9223372036854775807", 0, INT64_MAX},
-		{"-9223372036854775808", 0, INT64_MIN},
-		{"9223372036854775808", -1, 0},
-		{"-9223372036854775809", -1, 0},
-		{"99999999999999999999999", -1, 0},
-		{"1e4", -1, 0},
-		{"1.0", -1, 0},
-		{"\"1\"", -1, 0},
-		{"null", -1, 0},
+		{ "0", 0, 0 },
+		{ "-0", 0, 0 },
+		{ "65535", 0, 65535 },
+		{ "9223372036854775807", 0, INT64_MAX },
+		{ "-9223372036854775808", 0, INT64_MIN },
+		{ "9223372036854775808", -1, 0 },
+		{ "-9223372036854775809", -1, 0 },
+		{ "99999999999999999999999", -1, 0 },
+		{ "1e4", -1, 0 },
+		{ "1.0", -1, 0 },
+		{ "\"1\"", -1, 0 },
+		{ "null", -1, 0 },
 	};
 
 	(void)state;
@@ -175,7 +177,8 @@ static void test_many_nodes(void **state)
 
 static void test_truncated(void **state)
 {
-	static const char text[] = "\xef\xbb\xbf// c\n{\"a\\u00e4\": [-1.5e-7, true, null, \"\\ud83d\\ude00 \xe2\x82\xac\"],"
+	static const char text[] = "\xef\xbb\xbf// c\n{\"a\\u00e4\": [-1.5e-7, true, null, "
+				   "\"\\ud83d\\ude00 \xe2\x82\xac\"],"
 				   " /* x */ \"b\": {\"c\": false,}}";
 
 	(void)state;
@@ -284,10 +287,11 @@ static void test_suite(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),	   cmocka_unit_test(test_strings),   cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_extensions), cmocka_unit_test(test_integers),  cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_many_nodes), cmocka_unit_test(test_truncated), cmocka_unit_test(test_quote),
-		cmocka_unit_test(test_suite),
+		cmocka_unit_test(test_values),	   cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_errors),	   cmocka_unit_test(test_extensions),
+		cmocka_unit_test(test_integers),   cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_many_nodes), cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_quote),	   cmocka_unit_test(test_suite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

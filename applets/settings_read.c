@@ -1,0 +1,313 @@
+/*
+ * How a program gets its settings: defaults, then flags, then what the configuration file says
+ * about the rest, then the environment's password; then what must be there is checked. Called by
+ * each applet's main once. What can be set is in settings.c.
+ */
+#include "applets/settings.h"
+
+#include "applets/secret.h"
+#include "applets/settings_table.h"
+#include "core/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+__attribute__((format(printf, 3, 4))) static int fail(struct options_reason *reason,
+						      enum options_why why, const char *format, ...)
+{
+	va_list args;
+
+	reason->why = why;
+	va_start(args, format);
+	vsnprintf(reason->text, sizeof reason->text, format, args);
+	va_end(args);
+	return -1;
+}
+
+/* --- what must be there, and what follows from what is there */
+
+/* The sentence for something that is missing, in shadowsocks-libev's words; or NULL. */
+static const char *missing(const struct settings *s)
+{
+	bool ports = s->servers && !(s->program & PROGRAM_SERVER);
+
+	for (unsigned i = 0; i < s->servers; i++)
+		ports = ports && s->server[i].port;
+	if ((s->program & PROGRAM_CLIENTS) && !s->servers)
+		return "remote_num is 0: no server is given (-s, key 'server')";
+	if ((s->program & PROGRAM_RELAYS) && !s->server_port && !ports)
+		return "remote_port is NULL: no server port is given (-p, key 'server_port')";
+	if ((s->program & PROGRAM_CLIENTS) && !s->raw.local_port && !s->local.port)
+		return "local_port is NULL: no local port is given (-l, key 'local_port')";
+	if ((s->program & PROGRAM_TUNNEL) && !s->tunnel.type)
+		return "tunnel_addr is NULL: no target is given (-L, key 'tunnel_address')";
+	if ((s->program & PROGRAM_RELAYS) && !s->raw.password && !s->raw.key)
+		return "both password and key are NULL: give one (-k, --key, their keys, "
+		       "SS_PASSWORD or "
+		       "PASSWORD_FILE)";
+	return NULL;
+}
+
+static void fill_servers(struct settings *s)
+{
+	if (!s->servers)
+		endpoint_parse(&s->server[s->servers++], "0.0.0.0", 0);
+	for (unsigned i = 0; i < s->servers; i++) {
+		if (!s->server[i].port)
+			s->server[i].port = s->server_port;
+	}
+}
+
+/* Clients listen on loopback, of IPv6 if there is nothing else on the other side. */
+static void fill_local(struct settings *s)
+{
+	bool v6 = true;
+
+	for (unsigned i = 0; i < s->servers; i++)
+		v6 = v6 && s->server[i].type == ENDPOINT_IPV6;
+	if (!s->local.type)
+		endpoint_parse(&s->local, v6 ? "::1" : "127.0.0.1", 0);
+	if (!s->local.port)
+		s->local.port = s->raw.local_port;
+}
+
+static void fill_sources(struct settings *s)
+{
+	static const uint8_t loopback[16] = { [15] = 1 };
+
+	if (!s->socket.source4.family && !s->socket.source6.family) {
+		s->socket.source4 = s->raw.source4;
+		s->socket.source6 = s->raw.source6;
+	}
+	if ((s->socket.source4.family && s->socket.source4.ip[0] == 127) ||
+	    (s->socket.source6.family && !memcmp(s->socket.source6.ip, loopback, sizeof loopback)))
+		log_warn("%s sends from a loopback address and reaches only this machine: -b and "
+			 "the key "
+			 "'local_address' mean something else to clients",
+			 s->name);
+}
+
+/* Values too small to be meant, which shadowsocks-libev drops in silence. */
+static void drop_small(unsigned least, const char *what, unsigned *value)
+{
+	if (*value && *value < least) {
+		log_warn("%s %u is ignored: only values from %u up count", what, *value, least);
+		*value = 0;
+	}
+}
+
+static void fill_numbers(struct settings *s)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} buffers[] = {
+		{ "tcp_incoming_sndbuf", offsetof(struct settings, socket.near_sndbuf) },
+		{ "tcp_incoming_rcvbuf", offsetof(struct settings, socket.near_rcvbuf) },
+		{ "tcp_outgoing_sndbuf", offsetof(struct settings, socket.far_sndbuf) },
+		{ "tcp_outgoing_rcvbuf", offsetof(struct settings, socket.far_rcvbuf) },
+	};
+
+	if (!s->timeout)
+		s->timeout = s->program == PROGRAM_REDIR ? 600 : 60;
+	if (s->workers > 1) {
+		log_warn("workers: several are not built yet, one process serves");
+		s->workers = 1;
+	}
+	drop_small(1025, "nofile", &s->nofile);
+	for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+		drop_small(16383, buffers[i].name,
+			   (unsigned *)(void *)((char *)s + buffers[i].offset));
+}
+
+static char *absolute(char *path)
+{
+	char cwd[PATH_MAX], *whole;
+
+	if (!path || path[0] == '/' || !getcwd(cwd, sizeof cwd))
+		return path;
+	if (asprintf(&whole, "%s/%s", cwd, path) < 0)
+		return path;
+	free(path);
+	return whole;
+}
+
+static int check(struct settings *s, struct options_reason *reason)
+{
+	const char *lacks = missing(s);
+
+	if (lacks)
+		return fail(reason, OPTIONS_USAGE, "%s", lacks);
+	fill_servers(s);
+	if (s->program & PROGRAM_CLIENTS)
+		fill_local(s);
+	fill_sources(s);
+	fill_numbers(s);
+	s->socket.interface = s->interface;
+	s->config = absolute(s->config);
+	s->pid_file = absolute(s->pid_file);
+	s->acl = absolute(s->acl);
+	return secret_to_key(s, reason);
+}
+
+static void forget_raw(struct settings *s)
+{
+	if (s->raw.password)
+		sodium_memzero(s->raw.password, strlen(s->raw.password));
+	if (s->raw.key)
+		sodium_memzero(s->raw.key, strlen(s->raw.key));
+	free(s->raw.password);
+	free(s->raw.key);
+	s->raw = (struct settings_raw){ 0 };
+}
+
+/* --- the configuration file */
+
+static int read_json(struct options *o, const char *file, const char *text, size_t n)
+{
+	struct json_document document;
+	struct json_error error;
+	int result;
+
+	if (json_parse(&document, text, n, &error) < 0)
+		return fail(o->reason, OPTIONS_FATAL, "%.300s:%u:%u: %s", file, error.line,
+			    error.column, error.text);
+	result = options_json(o, file, document.root);
+	json_free(&document);
+	return result;
+}
+
+/* Read the file into `text`, which has SETTINGS_CONFIG_MAX + 1 bytes: what it has, or -1 and
+ * errno. */
+static ssize_t read_file(const char *path, char *text)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	do {
+		got = read(fd, text + n, SETTINGS_CONFIG_MAX + 1 - n);
+		n += got > 0 ? (size_t)got : 0;
+	} while ((got > 0 && n <= SETTINGS_CONFIG_MAX) || (got < 0 && errno == EINTR));
+	close(fd);
+	return got < 0 ? -1 : (ssize_t)n;
+}
+
+static int read_config(struct options *o, const char *path)
+{
+	char *text = malloc(SETTINGS_CONFIG_MAX + 1);
+	ssize_t n;
+	int result;
+
+	if (!text)
+		return fail(o->reason, OPTIONS_FATAL, "no memory to read %.300s", path);
+	n = read_file(path, text);
+	if (n < 0)
+		result = fail(o->reason, OPTIONS_FATAL, "Invalid config path. %.300s: %s", path,
+			      strerror(errno));
+	else if (n > SETTINGS_CONFIG_MAX)
+		result = fail(o->reason, OPTIONS_FATAL,
+			      "Too large config file. %.300s has more than %d MiB", path,
+			      SETTINGS_CONFIG_MAX >> 20);
+	else
+		result = read_json(o, path, text, (size_t)n);
+	if (n > 0)
+		sodium_memzero(text, (size_t)n);
+	free(text);
+	return result;
+}
+
+/* Where a program without arguments looks; the first that exists, or NULL. */
+static char *default_config(void)
+{
+	static const char end[] = "shadowsocks-libev/config.json";
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char path[PATH_MAX];
+
+	if (xdg && *xdg && snprintf(path, sizeof path, "%s/%s", xdg, end) < PATH_MAX &&
+	    access(path, F_OK) == 0)
+		return strdup(path);
+	if (home && *home && snprintf(path, sizeof path, "%s/.config/%s", home, end) < PATH_MAX &&
+	    access(path, F_OK) == 0)
+		return strdup(path);
+	snprintf(path, sizeof path, "/etc/%s", end);
+	return access(path, F_OK) == 0 ? strdup(path) : NULL;
+}
+
+/* --- the ways in */
+
+static int read_all(struct settings *s, int argc, char **argv, struct options_reason *reason)
+{
+	struct options o = settings_options(s, reason);
+
+	if (options_flags(&o, argc, argv) < 0)
+		return -1;
+	if (argc < 2 && s->program != PROGRAM_MANAGER) {
+		s->config = default_config();
+		if (!s->config)
+			return fail(reason, OPTIONS_FATAL,
+				    "Invalid config path. There is no configuration file, and "
+				    "nothing was given");
+	}
+	if (s->config && read_config(&o, s->config) < 0)
+		return -1;
+	if (secret_from_environment(s, reason) < 0)
+		return -1;
+	return check(s, reason);
+}
+
+int settings_read_text(struct settings *s, enum program program, const char *file, const char *text,
+		       size_t n, struct options_reason *reason)
+{
+	struct options o;
+	int result;
+
+	settings_defaults(s, program);
+	o = settings_options(s, reason);
+	result = read_json(&o, file, text, n) < 0 || check(s, reason) < 0 ? -1 : 0;
+	forget_raw(s);
+	if (result < 0)
+		settings_free(s);
+	return result;
+}
+
+/* The end of a program whose settings are not to be used. */
+static noreturn void leave(enum program program, const struct options_reason *reason)
+{
+	switch (reason->why) {
+	case OPTIONS_HELP:
+		settings_usage(stdout, program);
+		exit(0);
+	case OPTIONS_VERSION:
+		printf("shadowsocks %s\n", SS_VERSION);
+		exit(0);
+	case OPTIONS_USAGE:
+		log_error("%s", reason->text);
+		settings_usage(stdout, program);
+		exit(1);
+	default:
+		die("%s", reason->text);
+	}
+}
+
+void settings_read(struct settings *s, enum program program, int argc, char **argv)
+{
+	struct options_reason reason;
+	int result;
+
+	settings_defaults(s, program);
+	result = read_all(s, argc, argv, &reason);
+	forget_raw(s);
+	if (result < 0) {
+		settings_free(s);
+		leave(program, &reason);
+	}
+}
