@@ -41,16 +41,18 @@ def command(role):
 
 
 @functools.cache
+def knows_version(*argv):
+    return subprocess.run([*argv, "--version"], capture_output=True, timeout=10).returncode == 0
+
+
 def is_ours(role):
     """shadowsocks-libev has no --version; what only ours promises is not asked of it."""
-    return subprocess.run(command(role) + ["--version"], capture_output=True, timeout=10).returncode == 0
+    return knows_version(*command(role))
 
 
-@functools.cache
 def sanitized(role):
     """Under AddressSanitizer the memory figures mean nothing."""
-    with open(shutil.which(command(role)[0]), "rb") as program:
-        return b"__asan_init" in program.read()
+    return b"__asan_init" in pathlib.Path(shutil.which(command(role)[0])).read_bytes()
 
 
 # ---- time
@@ -456,11 +458,11 @@ class Stage(contextlib.ExitStack):
                   "timeout": 60, **config}
         return self.serve("server", config, args, port=config["server_port"], nofile=nofile, prefix=prefix, env=env)
 
-    def local(self, server, /, args=(), nofile=None, **config):
+    def local(self, server, /, args=(), nofile=None, env=None, **config):
         """`server`: a Program, or the port of a stand-in."""
         config = {"server": "127.0.0.1", "server_port": getattr(server, "port", server), "password": PASSWORD,
                   "local_address": "127.0.0.1", "local_port": free_port(), "method": METHOD, "timeout": 60, **config}
-        return self.serve("local", config, args, port=config["local_port"], nofile=nofile)
+        return self.serve("local", config, args, port=config["local_port"], nofile=nofile, env=env)
 
     def pair(self, **config):
         """(server, local); the configuration is both's, `nameserver` the server's."""

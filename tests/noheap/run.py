@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""No heap in steady state: both programs run on a counting allocator, and no connection may move a counter.
+
+After a warm-up, hundreds of connections of every kind: by address, by name, ended in every way. Allocations inside glibc
+that reach the kernel past the wrappers would show as mmap or brk: strace counts those. Exits 1 if anything was counted.
+"""
+import contextlib
+import mmap
+import os
+import pathlib
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+import kit  # noqa: E402
+import sip004  # noqa: E402
+
+COUNTERS = ["malloc", "calloc", "realloc", "aligned", "free", "mmap", "mremap", "sbrk"]  # enum call in count.c
+CONNECTIONS = 500
+TRACED = "mmap,brk,mremap,munmap"
+
+
+class Counted:
+    """A program on the counting allocator."""
+
+    def __init__(self, stage, library, start):
+        file = stage.enter_context(tempfile.NamedTemporaryFile(prefix="noheap-"))
+        file.truncate(8 * len(COUNTERS))
+        self.map = mmap.mmap(file.fileno(), 8 * len(COUNTERS))
+        self.program = start({"LD_PRELOAD": str(library), "NOHEAP_COUNTERS": file.name})
+        self.role = self.program.role
+        if not self.counts()[0]:
+            sys.exit(f"noheap: ss-{self.role} was never seen to allocate: is it linked statically?")
+
+    def counts(self):
+        return struct.unpack(f"{len(COUNTERS)}Q", self.map[:])
+
+
+class Traffic:
+    """What is done 500 times; each method is one connection from its beginning to its end."""
+
+    def __init__(self, stage, server, local, dns):
+        self.server, self.local, self.dns = server, local, dns
+        self.target = stage.target()
+        self.rude = stage.target(lambda conn: (conn.recv(1), kit.reset(conn)))
+        self.number = 0
+
+    def fresh(self):
+        self.number += 1
+        return f"n{self.number}.test"
+
+    def echo(self, host, size=1000):
+        with kit.socks(self.local.port, host, self.target.port) as sock:
+            sock.sendall(b"x" * size)
+            kit.read(sock, size)
+
+    def literal(self):
+        self.echo("127.0.0.1")
+
+    def different_names(self):
+        self.echo(self.fresh())
+
+    def same_name(self):
+        self.echo("same.test")
+
+    def megabyte(self):
+        self.echo("127.0.0.1", kit.MIB // 4)
+
+    def half_closed(self):
+        with kit.socks(self.local.port, "127.0.0.1", self.target.port) as sock:
+            sock.sendall(b"x")
+            sock.shutdown(socket.SHUT_WR)
+            kit.read_all(sock)
+
+    def reset_by_client(self):
+        sock = kit.socks(self.local.port, "127.0.0.1", self.target.port)
+        sock.sendall(b"x")
+        kit.read(sock, 1)
+        kit.reset(sock)
+
+    def reset_by_target(self):
+        with kit.socks(self.local.port, "127.0.0.1", self.rude.port) as sock:
+            sock.sendall(b"x")
+            kit.ending(sock, 5)
+
+    def refused(self):
+        with kit.socks(self.local.port, "127.0.0.1", 9) as sock:
+            sock.sendall(b"x")
+            kit.ending(sock, 5)
+
+    def no_such_name(self):
+        with kit.socks(self.local.port, self.fresh().replace(".test", ".nowhere"), 9) as sock:
+            sock.sendall(b"x")
+            kit.ending(sock, 5)
+
+    def forged(self):
+        with kit.connect(self.server.port) as sock:
+            sock.sendall(os.urandom(200))
+            sock.shutdown(socket.SHUT_WR)
+            kit.ending(sock, 5)
+
+    def crowd(self):
+        """Twenty at once."""
+        with contextlib.ExitStack() as stack:
+            socks = [stack.enter_context(kit.socks(self.local.port, self.fresh(), self.target.port)) for _ in range(20)]
+            for sock in socks:
+                sock.sendall(b"x")
+            for sock in socks:
+                kit.read(sock, 1)
+
+    KINDS = {"literal": CONNECTIONS, "different_names": CONNECTIONS, "same_name": CONNECTIONS, "megabyte": 40,
+             "half_closed": 100, "reset_by_client": 100, "reset_by_target": 100, "refused": 100, "no_such_name": 100,
+             "forged": 100, "crowd": 10}
+
+    def run(self, kind, times):
+        for _ in range(times):
+            getattr(self, kind)()
+        self.server.rests()
+        self.local.rests()
+
+
+def build(folder):
+    library = pathlib.Path(folder) / "count.so"
+    compiler = os.environ.get("CC", "cc").split()
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-O2", "-fPIC", "-shared"]
+    subprocess.run([*compiler, *flags, "-o", library, HERE / "count.c"], check=True)
+    return library
+
+
+def counted(traffic, programs):
+    """Rows of what moved while each kind of traffic ran; the number of counters that did."""
+    moved = 0
+    for kind, times in traffic.KINDS.items():
+        before = [p.counts() for p in programs]
+        traffic.run(kind, times)
+        for program, old in zip(programs, before):
+            delta = {name: b - a for name, a, b in zip(COUNTERS, old, program.counts()) if b != a}
+            moved += len(delta)
+            what = ", ".join(f"{n} {name}" for name, n in delta.items()) or "0 allocations, 0 mmap"
+            print(f"{kind:16} {times:4} connections  {program.role:7} {what}", flush=True)
+    return moved
+
+
+def traced(traffic, programs, folder):
+    """The same at the border of the kernel: the number of mmap, brk, mremap and munmap calls."""
+    if not shutil.which("strace"):
+        print("SKIP noheap: strace is not installed; calls that glibc makes by itself were not counted", file=sys.stderr)
+        return 0
+    tracers = []
+    for program in programs:
+        log = pathlib.Path(folder) / f"{program.role}.strace"
+        argv = ["strace", "-f", "-qq", "-e", f"trace={TRACED}", "-o", log, "-p", str(program.program.pid)]
+        tracers.append((program, log, subprocess.Popen(argv, stderr=subprocess.PIPE)))
+    try:
+        for program, _, tracer in tracers:
+            kit.eventually(lambda: program.program.status("TracerPid") != "0" or tracer.poll() is not None, "strace attaches")
+            if tracer.poll() is not None:
+                print(f"SKIP noheap: strace may not attach: {tracer.stderr.read().decode().strip()}", file=sys.stderr)
+                return 0
+        for kind in traffic.KINDS:
+            traffic.run(kind, 10)
+    finally:
+        for _, _, tracer in tracers:
+            tracer.terminate()
+            tracer.wait()
+    moved = 0
+    for program, log, _ in tracers:
+        calls = re.findall(r"\b(\w+)\(", log.read_text())
+        moved += len(calls)
+        print(f"{'under strace':16} {10 * len(traffic.KINDS):4} connections  {program.role:7} {len(calls)} of {TRACED}")
+    return moved
+
+
+def main():
+    with kit.Stage() as stage, tempfile.TemporaryDirectory(prefix="noheap-") as folder:
+        library = build(folder)
+        dns = stage.dns({"*": ["127.0.0.1"], **{f"n{i}.nowhere": "nx" for i in range(5000)}})
+        server = Counted(stage, library, lambda env: stage.server(nameserver=dns.address, env=env))
+        local = Counted(stage, library, lambda env: stage.local(server.program, env=env))
+        traffic = Traffic(stage, server.program, local.program, dns)
+        for kind, times in traffic.KINDS.items():  # the warm-up
+            traffic.run(kind, min(times, 200))
+        print(f"after start and warm-up: " + "; ".join(f"{p.role} {p.counts()[0] + p.counts()[1]} allocations" for p in (server, local)))
+        time.sleep(1.1)
+        moved = counted(traffic, (server, local)) + traced(traffic, (server, local), folder)
+    print("noheap: " + ("0 allocations, mmaps and brks per connection" if not moved else f"FAILED, {moved} counters moved"))
+    return 1 if moved else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
