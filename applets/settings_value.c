@@ -28,7 +28,10 @@ static int parse_host(struct options *o, struct endpoint *endpoint, const char *
 		plain[n - 1] = 0;
 		text = plain;
 	}
-	return endpoint_parse(endpoint, text, 0) < 0 ? options_fail(o, host_form, text) : 0;
+	/* The port is 0 in spite of the default only if that is what the text says. */
+	if (endpoint_parse(endpoint, text, 1) < 0 || !endpoint->port)
+		return options_fail(o, host_form, text);
+	return endpoint_parse(endpoint, text, 0);
 }
 
 /* A place to listen on; localhost needs no resolver. */

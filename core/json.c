@@ -6,6 +6,8 @@
  */
 #include "core/json.h"
 
+#include "core/text.h"
+
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -119,28 +121,6 @@ static int space(struct reader *r)
 	}
 }
 
-/* Bytes of the well-formed UTF-8 character at p (Unicode table 3-7), or 0. */
-static size_t utf8(const unsigned char *p, const unsigned char *end)
-{
-	size_t n = *p < 0x80   ? 1
-		   : *p < 0xc2 ? 0
-		   : *p < 0xe0 ? 2
-		   : *p < 0xf0 ? 3
-		   : *p < 0xf5 ? 4
-			       : 0;
-
-	if (n > (size_t)(end - p))
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
-	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 static char *utf8_put(char *to, uint32_t c)
 {
 	if (c < 0x80) {
@@ -235,7 +215,7 @@ static int string(struct reader *r, const char **text, uint32_t *len)
 				return -1;
 			continue;
 		}
-		n = utf8(r->p, r->end);
+		n = text_utf8(r->p, (size_t)(r->end - r->p));
 		if (!n)
 			return fail(r, "this byte of a string (0x%02x) is not UTF-8", *r->p);
 		memcpy(r->out, r->p, n);
@@ -540,7 +520,7 @@ size_t json_quote(char *to, size_t size, const char *text, size_t n)
 
 	put(&q, "\"", 1);
 	while (p < end) {
-		size_t used = utf8(p, end);
+		size_t used = text_utf8(p, (size_t)(end - p));
 		char piece[8];
 
 		put(&q, piece, quoted(piece, p, used));

@@ -1,8 +1,13 @@
 /*
- * Text from outside made fit for a line of the log: UTF-8 without control characters.
+ * Text from outside: what is UTF-8, and how any of it is made fit for a line of the log.
  */
 #ifndef CORE_TEXT_H
 #define CORE_TEXT_H
+
+#include <stddef.h>
+
+/* The bytes of the well-formed UTF-8 character that p[0..n), n > 0, begins with, or 0. */
+size_t text_utf8(const unsigned char *p, size_t n);
 
 /* Replace, in place, by '?' each control character (also DEL and U+0080 to U+009F, which some
  * terminals obey) and each byte that is not part of a well-formed UTF-8 character. */
