@@ -55,6 +55,7 @@ struct wire_state {
 	uint32_t payload; /* of the chunk whose length is opened but whose payload is not here yet */
 	bool begun;	  /* the salt was sent or taken */
 	bool length_open; /* `payload` is valid */
+	bool broken;	  /* forged, malformed or replayed: it opens nothing more */
 };
 
 /* What wire_open() found. */
@@ -65,21 +66,24 @@ struct wire_opened {
 	size_t need;	/* bytes that the unfinished chunk must have in all before it is worth a call */
 };
 
-/* The method of this name (any case), or NULL. wire_list: for listing; NULL after the last. */
+/* The method of this name (any case; also by an alias of PROTOCOL 4.1), or NULL. wire_list: for listing,
+ * without the aliases; NULL after the last. */
 const struct wire_method *wire_find(const char *name);
 const struct wire_method *wire_list(unsigned i);
 
 /* Bytes of the method's key. */
 size_t wire_key_len(const struct wire_method *method);
 
-/* Make a key from its method and raw key bytes (wire_key_len() of them). */
+/* Make a key from its method and raw key bytes (wire_key_len() of them). key->replay is NULL then: set
+ * it afterwards. crypto_open() has run. The owner wipes the key. */
 void wire_key_set(struct wire_key *key, const struct wire_method *method, const unsigned char *bytes);
 
 /* Where to read payload for a burst of at most `batch` payload bytes into buf[0..size): entries of
  * iov (at most WIRE_IOV). Their lengths add up to at most `batch`. */
 int wire_slots(const struct wire_key *key, unsigned char *buf, size_t size, size_t batch, struct iovec *iov);
 
-/* Seal the `n` > 0 payload bytes that were read into those slots. The sealed bytes lie at buf[0..result). */
+/* Seal the `n` > 0 payload bytes that were read into those slots. The sealed bytes lie at buf[0..result).
+ * wire_first() has run for this state. */
 size_t wire_seal(const struct wire_key *key, struct wire_state *state, unsigned char *buf, size_t n);
 
 /* The first flight: salt, then one chunk of header || payload. `header` is the target upward, NULL
@@ -88,11 +92,17 @@ size_t wire_seal(const struct wire_key *key, struct wire_state *state, unsigned 
 size_t wire_first(const struct wire_key *key, struct wire_state *state, const struct endpoint *header,
 		  const unsigned char *payload, size_t n, unsigned char *buf);
 
-/* Open what lies in buf[0..n), in place. 0, with *opened filled; -1: forged, malformed or replayed, and
- * nothing of the buffer may be used. iov has WIRE_IOV entries; stops early when they are full. A payload may
- * be empty. */
+/* Open what lies in buf[0..n), in place: 0 with *opened filled, or -1: forged, malformed or replayed. iov
+ * has WIRE_IOV entries. Chunks that are good are delivered whatever comes after them, however the stream
+ * is cut: -1 means that nothing new was found, and then every later call gives -1. What lies behind
+ * opened->used is kept by the caller and put in front of what is read next. Call again at once while
+ * that is at least opened->need bytes: the iovec was full, or what follows is forged. The payload may be
+ * empty although bytes were used. Payloads that are small move together, so that few entries do. */
 int wire_open(const struct wire_key *key, struct wire_state *state, unsigned char *buf, size_t n,
 	      struct iovec *iov, struct wire_opened *opened);
+
+/* Forget the keys of a direction; it is as new. */
+void wire_wipe(struct wire_state *state);
 
 /* True once the peer has proved that it knows the key. */
 static inline bool wire_authenticated(const struct wire_state *state)

@@ -1,0 +1,94 @@
+/*
+ * The table of methods, and the way from a method to its format. Called by everything that seals
+ * or opens; owns nothing. No I/O.
+ */
+#include "net/wire.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct wire_method methods[] = {
+	{ "aes-128-gcm", &wire_aead, "aes-128-gcm" },
+	{ "aes-192-gcm", &wire_aead, "aes-192-gcm" },
+	{ "aes-256-gcm", &wire_aead, "aes-256-gcm" },
+	{ "chacha20-ietf-poly1305", &wire_aead, "chacha20-ietf-poly1305" },
+	{ "xchacha20-ietf-poly1305", &wire_aead, "xchacha20-ietf-poly1305" },
+};
+
+/* Names that go-shadowsocks2 gave the same methods (PROTOCOL 4.1). */
+static const struct {
+	const char *alias, *name;
+} aliases[] = {
+	{ "AEAD_AES_128_GCM", "aes-128-gcm" },
+	{ "AEAD_AES_256_GCM", "aes-256-gcm" },
+	{ "AEAD_CHACHA20_POLY1305", "chacha20-ietf-poly1305" },
+};
+
+const struct wire_method *wire_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+		if (strcasecmp(name, aliases[i].alias) == 0)
+			name = aliases[i].name;
+	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+		if (strcasecmp(name, methods[i].name) == 0)
+			return &methods[i];
+	return NULL;
+}
+
+const struct wire_method *wire_list(unsigned i)
+{
+	return i < sizeof methods / sizeof methods[0] ? &methods[i] : NULL;
+}
+
+size_t wire_key_len(const struct wire_method *method)
+{
+	return aead_find(method->cipher)->key;
+}
+
+void wire_key_set(struct wire_key *key, const struct wire_method *method,
+		  const unsigned char *bytes)
+{
+	const struct aead *aead = aead_find(method->cipher);
+
+	*key = (struct wire_key){
+		.format = method->format,
+		.method = method,
+		.aead = aead,
+		.key_len = aead->key,
+		.salt_len = aead->key,
+	};
+	memcpy(key->key, bytes, aead->key);
+}
+
+int wire_slots(const struct wire_key *key, unsigned char *buf, size_t size, size_t batch,
+	       struct iovec *iov)
+{
+	return key->format->slots(key, buf, size, batch, iov);
+}
+
+size_t wire_seal(const struct wire_key *key, struct wire_state *state, unsigned char *buf, size_t n)
+{
+	assert(state->begun && n > 0);
+	return key->format->seal(key, state, buf, n);
+}
+
+size_t wire_first(const struct wire_key *key, struct wire_state *state,
+		  const struct endpoint *header, const unsigned char *payload, size_t n,
+		  unsigned char *buf)
+{
+	assert(!state->begun && n <= WIRE_FIRST_PAYLOAD && (header || n > 0));
+	return key->format->first(key, state, header, payload, n, buf);
+}
+
+int wire_open(const struct wire_key *key, struct wire_state *state, unsigned char *buf, size_t n,
+	      struct iovec *iov, struct wire_opened *opened)
+{
+	return key->format->open(key, state, buf, n, iov, opened);
+}
+
+void wire_wipe(struct wire_state *state)
+{
+	sodium_memzero(state, sizeof *state);
+}
