@@ -96,7 +96,7 @@ static ares_ssize_t receive(ares_socket_t fd, void *to, size_t n, int flags, str
 		return got;
 	s->tried = true;
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		s->source.ready &= (uint8_t)~(READY_IN | READY_EOF | READY_ERROR);
+		s->source.ready &= (uint8_t) ~(READY_IN | READY_EOF | READY_ERROR);
 	return got;
 }
 
@@ -117,7 +117,7 @@ static ares_ssize_t send_all(ares_socket_t fd, const struct iovec *parts, int co
 
 void ares_sockets_init(struct ares_sockets *sockets, void (*after)(void))
 {
-	*sockets = (struct ares_sockets){ .after = after };
+	sockets->after = after;
 	for (unsigned i = 0; i < ARES_SOCKETS; i++) {
 		sockets->sources[i].source.fd = -1;
 		sockets->sources[i].index = (uint8_t)i;

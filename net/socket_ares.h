@@ -26,6 +26,7 @@ struct ares_sockets {
 	struct ares_source sources[ARES_SOCKETS];
 };
 
+/* They are zero, or were in use before; all are closed. */
 void ares_sockets_init(struct ares_sockets *sockets, void (*after)(void));
 
 /* For ares_options: the callback, whose data is the struct ares_sockets. */

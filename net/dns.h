@@ -1,0 +1,38 @@
+/*
+ * The addresses of a name from its DNS servers: A and AAAA asked at the same time, again when no
+ * answer comes, over TCP when one is cut. c-ares does that; here it is put on the reactor, given
+ * memory of its own, and told which servers to ask, also when resolv.conf changes meanwhile.
+ */
+#ifndef NET_DNS_H
+#define NET_DNS_H
+
+#include "net/dns_message.h"
+#include "net/resolve.h"
+
+enum { DNS_OUT_MAX = 256 };
+
+enum dns_asked { DNS_ASKED, DNS_BUSY, DNS_NO_SERVER };
+
+struct dns_found {
+	const struct dns_reply *v4, *v6; /* outcome DNS_FAILED also where no answer came */
+	bool partial; /* one of them came; the other was not waited for any longer */
+};
+
+/* One question, embedded in its owner; zero when nothing is asked. */
+struct dns_question {
+	struct dns_ask *ask;
+	void (*done)(struct dns_question *, const struct dns_found *);
+};
+
+/* As resolve_open(). `room` is called when a question can be asked again after DNS_BUSY. */
+int dns_open(const struct resolve_options *options, void (*room)(void));
+void dns_close(void);
+
+/* Ask for `name`, at most 255 bytes. After DNS_ASKED, question->done() is called once, from the
+ * reactor, unless dns_leave() comes first. */
+enum dns_asked dns_ask(struct dns_question *question, const char *name);
+
+/* The answer is not wanted any more; nothing if none is awaited. */
+void dns_leave(struct dns_question *question);
+
+#endif
