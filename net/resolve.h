@@ -34,19 +34,23 @@ struct lookup {
 };
 
 struct resolve_options {
-	const char *servers;  /* "ip[:port],..." as with -d; NULL: resolv.conf, re-read when it changes */
+	/* "ip[:port],..." as with -d; NULL: those of resolv.conf, also when it changes. */
+	const char *servers;
 	bool ipv6_first;
-	const char *hosts;    /* NULL: /etc/hosts; for tests */
-	unsigned timeout_ms;  /* of one look-up as a whole; 0: 10 s */
+	const char *hosts, *resolv_conf; /* NULL: /etc/hosts, /etc/resolv.conf; for tests */
+	unsigned timeout_ms;		 /* of one look-up as a whole; 0: 10 s */
 };
 
 /* 0, or -1 with a reason in the log (a malformed server list, no memory). After reactor_open(). */
 int resolve_open(const struct resolve_options *options);
+
+/* After every lookup has been released. */
 void resolve_close(void);
 
 /* Ask for the addresses of `name` (NUL-terminated, up to 255 bytes). Returns the status; PENDING:
  * done() follows from the reactor, never from inside this call. With OK, answer is set. */
-enum resolve_status resolve_start(struct lookup *lookup, const char *name, void (*done)(struct lookup *));
+enum resolve_status resolve_start(struct lookup *lookup, const char *name,
+				  void (*done)(struct lookup *));
 
 /* Give the answer back, or leave a question whose answer is no longer wanted. Idempotent. */
 void resolve_release(struct lookup *lookup);
