@@ -23,5 +23,7 @@ for program in ss-local ss-server; do
 	"$python" tests/structure/manuals.py "$build/$program" "man/$program.1"
 	report $? "$program and its manual agree"
 done
+"$python" tests/structure/keys.py applets/settings.c man/ss-config.5
+report $? "the configuration file's keys and its manual agree"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
