@@ -35,7 +35,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct options_reason *rea
 /* The sentence for something that is missing, in shadowsocks-libev's words; or NULL. */
 static const char *missing(const struct settings *s)
 {
-	bool ports = s->servers && !(s->program & PROGRAM_SERVER);
+	bool ports = s->servers;
 
 	for (unsigned i = 0; i < s->servers; i++)
 		ports = ports && s->server[i].port;

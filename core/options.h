@@ -23,7 +23,7 @@ enum option_type {
 	OPTION_STRING, /* char *, of malloc(); JSON takes numbers too; "" is as good as absent */
 	OPTION_NUMBER, /* unsigned, min to max */
 	OPTION_PORT,   /* uint16_t, 1 to 65535; JSON takes a number or its digits in a string */
-	OPTION_LIST, /* row->custom for each item; the flag repeats, JSON takes one or an array */
+	OPTION_LIST,   /* row->custom for each item; the flag repeats, JSON takes one or an array */
 	OPTION_WORD, /* uint8_t, the index into `words`; other words warn and count as the first */
 	OPTION_CUSTOM, /* row->custom decides */
 	OPTION_STOP,   /* end parsing with reason `min`, an enum options_why (help, version) */

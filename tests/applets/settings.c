@@ -467,6 +467,8 @@ static void test_missing(void **state)
 	     "usage: ss-local");
 	ends(PROGRAM_LOCAL, "-s a:1 -l 2 -k x", 100, "", "");
 	ends(PROGRAM_SERVER, "-s 127.0.0.1", 1, "remote_port is NULL", "usage: ss-server");
+	ends(PROGRAM_SERVER, "-s 127.0.0.1:1 -s [::1] -k x", 1, "remote_port is NULL", "");
+	ends(PROGRAM_SERVER, "-s 127.0.0.1:1 -s [::1]:2 -k x", 100, "", "");
 	ends(PROGRAM_SERVER, "-p 1", 1, "both password and key are NULL", "usage: ss-server");
 	ends(PROGRAM_TUNNEL, "-s a -p 1 -l 2 -k x", 1, "tunnel_addr is NULL", "usage: ss-tunnel");
 	ends(PROGRAM_REDIR, "-s a -p 1 -k x", 1, "local_port is NULL", "usage: ss-redir");
