@@ -271,7 +271,10 @@ static void log_line(enum log_level level, const char *format, va_list args)
 	if (level == LOG_LEVEL_DEBUG && !state.verbose)
 		return;
 	compose(text, format, args);
-	say(level, text);
+	if (level == LOG_LEVEL_INFO)
+		say_plain(level, text); /* the line of state answers whoever asked, each time */
+	else
+		say(level, text);
 	errno = saved;
 }
 

@@ -1,7 +1,8 @@
 /*
  * Log lines: to stdout and stderr as shadowsocks-libev writes them, or to syslog. No line
- * allocates, blocks or is buffered. Lines that repeat are folded, a flood is rationed; what was
- * left out is counted and said. One log per process.
+ * allocates, blocks or is buffered. Lines that repeat are folded, but for those of log_info(),
+ * each of which answers somebody; a flood is rationed; what was left out is counted and said.
+ * One log per process.
  */
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
