@@ -25,10 +25,10 @@ def test_from_local(stage, method):
 
 def test_from_server(stage, method):
     server = stage.server(method=method)
-    target = stage.target(lambda conn: kit.send_bulk(conn, SIZE))
+    target = stage.target(lambda conn: (conn.recv(1), kit.send_bulk(conn, SIZE)))
     peer = stage.peer(server, target.host, target.port, b"x", method=method)
-    received = len(peer.read_all())
-    check(peer.opener.sizes, received)
+    assert len(peer.read_all()) == SIZE
+    check(peer.opener.sizes, SIZE)
 
 
 def test_every_length_is_accepted(stage):

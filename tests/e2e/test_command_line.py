@@ -22,7 +22,7 @@ def run(stage, role, *args, **options):
 def test_help(stage, role, option):
     status, out, err = run(stage, role, option)
     assert status == 0 and err == ""
-    for word in ("-s", "-p", "-k", "-m", "-c", "-f", "-t", "-n", "--fast-open", "--no-delay", "--reuse-port", *kit.sip004.METHODS):
+    for word in ("-s", "-p", "-k", "-m", "-c", "-f", "-t", "-n", "--fast-open", "--no-delay", "--reuse-port", "--acl", "--plugin"):
         assert word in out, word
 
 
@@ -89,7 +89,7 @@ def test_default_file(stage, tmp_path):
 
 
 FATAL = [
-    (["-p", "8388", "-m", "no-such-method"], "no-such-method"), (["-p", "8388", "-m", "AES-256-GCM"], "AES-256-GCM"),
+    (["-p", "8388", "-m", "no-such-method"], "no-such-method"),
     (["-p", "8388", "--key", "c2hvcnQ"], "key"), (["-p", "8388", "-A"], "One time auth"), (["-p", "8388", "-c", "/no/such/file"], "onfig"),
     (["-p", "8388", "-a", "no-such-user"], "no-such-user"), (["-p", "8388", "-f", "/no/such/folder/pid"], "pid"),
 ]
@@ -138,12 +138,12 @@ def serves(stage, *args):
     ["-s", "127.0.0.1", "-p", "PORT", "-k", PASSWORD, "-m", METHOD, "-l", "1080", "--no-delay", "--reuse-port", "-t", "60"],
     ["-s", "127.0.0.1", "-p", "PORT", "-k", PASSWORD, "-m", METHOD, "-t", "abc", "-n", "2048", "--fast-open", "--mptcp"],
     ["-s", "127.0.0.1", "-s", "127.0.0.2", "-p", "PORT", "-k", PASSWORD, "-m", METHOD, "-b", "127.0.0.1", "-b", "::1"],
-    ["-s", "[127.0.0.1]", "-p", "PORT", "-k", PASSWORD, "-m", METHOD, "--mtu", "1400", "-i", "lo", "-d", "127.0.0.1"],
+    ["-s", "[::0]", "-p", "PORT", "-k", PASSWORD, "-m", METHOD, "--mtu", "1400", "-i", "lo", "-d", "127.0.0.1"],
 ])
 def test_forms_of_options(stage, args):
     """Clusters, values joined, long options cut or with =, operands ignored, options that change nothing here."""
-    if args[1] == "[127.0.0.1]" and not kit.is_ours("server"):
-        args[1] = "127.0.0.1"
+    if args[1] == "[::0]" and not kit.is_ours("server"):
+        pytest.skip("shadowsocks-libev listens there for IPv6 only")
     assert serves(stage, *args)
 
 

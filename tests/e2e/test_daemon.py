@@ -30,7 +30,11 @@ def start(stage, pid_file, port, *more):
 
 
 def gone(pid):
-    return not os.path.exists(f"/proc/{pid}")
+    """True if it has ended, whether or not init has collected it."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def test_life(stage, pid_file):
