@@ -203,8 +203,12 @@ static bool burst_first(struct session *s, struct flow *f, const struct ends *e)
 		return false;
 	s->shake_len = 0;
 	*e->count += n;
+	if (!f->up)
+		wire_answers(&s->down_wire, &s->up_wire);
 	iov.iov_len = wire_first(s->key, e->wire, f->up ? &s->target : NULL, payload, n, scratch);
 	iov.iov_base = scratch;
+	if (f->up)
+		wire_answers(&s->down_wire, &s->up_wire);
 	deliver(s, f, e, &iov, 1, iov.iov_len);
 	return true;
 }

@@ -88,6 +88,12 @@ int wire_open(const struct wire_key *key, struct wire_state *state, unsigned cha
 	return key->format->open(key, state, buf, n, iov, opened);
 }
 
+void wire_answers(struct wire_state *down, const struct wire_state *up)
+{
+	memcpy(down->salt, up->salt, sizeof down->salt);
+	down->user = up->user;
+}
+
 void wire_wipe(struct wire_state *state)
 {
 	sodium_memzero(state, sizeof *state);

@@ -30,6 +30,7 @@ enum {
 };
 
 struct wire_format;
+struct wire_user;
 
 /* A method: a row of the table in wire.c. */
 struct wire_method {
@@ -56,6 +57,8 @@ struct wire_state {
 	bool begun;	  /* the salt was sent or taken */
 	bool length_open; /* `payload` is valid */
 	bool broken;	  /* forged, malformed or replayed: it opens nothing more */
+	unsigned char salt[WIRE_SALT_MAX]; /* of the request, where the answer must name it (SIP022) */
+	const struct wire_user *user;	   /* who sent the request (SIP023); NULL: the key's owner */
 };
 
 /* What wire_open() found. */
@@ -100,6 +103,10 @@ size_t wire_first(const struct wire_key *key, struct wire_state *state, const st
  * empty although bytes were used. Payloads that are small move together, so that few entries do. */
 int wire_open(const struct wire_key *key, struct wire_state *state, unsigned char *buf, size_t n,
 	      struct iovec *iov, struct wire_opened *opened);
+
+/* The direction `down` answers the direction `up`: it learns of it what its format needs. For the server
+ * before wire_first() of the answer, for the client after wire_first() of the request. */
+void wire_answers(struct wire_state *down, const struct wire_state *up);
 
 /* Forget the keys of a direction; it is as new. */
 void wire_wipe(struct wire_state *state);
