@@ -194,6 +194,35 @@ static void test_watch_again_in_batch(void **state)
 	assert_int_equal(buried, 2);
 }
 
+static void drop_other_and_close(struct owner *o)
+{
+	reactor_again(&o->other->source);
+	reactor_forget(&o->other->source);
+	owner_close(o);
+}
+
+/* Taken from the queue because of a burial, but not itself buried: it can be watched and woken again. */
+static void test_watch_after_clearing(void **state)
+{
+	struct owner *a = owner_pair(), *b = owner_pair();
+	int fd[2];
+
+	(void)state;
+	b->then = drop_other_and_close;
+	b->other = a;
+	reactor_again(&b->source);
+	reactor_turn(0);
+	assert_int_equal(buried, 1);
+	assert_int_equal(a->wakes, 0);
+	close(a->peer);
+	make_pair(fd);
+	a->peer = fd[1];
+	assert_int_equal(reactor_watch(&a->source, fd[0], 0, woken), 0);
+	until(a->wakes == 1);
+	owner_close(a);
+	reactor_turn(0);
+}
+
 /* A descriptor changes hands: what is known of it, and what happens to it later. */
 static void test_move(void **state)
 {
@@ -447,6 +476,7 @@ int main(void)
 		reactor_test(test_forget_in_own_wake),
 		reactor_test(test_forget_other_in_batch),
 		reactor_test(test_watch_again_in_batch),
+		reactor_test(test_watch_after_clearing),
 		reactor_test(test_move),
 		reactor_test(test_burial_ends_turn),
 		reactor_test(test_burial_of_queued_in_burial),

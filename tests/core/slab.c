@@ -29,6 +29,7 @@ static void test_bad_sizes(void **state)
 		{ SIZE_MAX, 1 },     { SIZE_MAX - 14, 1 },
 		{ SIZE_MAX - 31, 2 }, { SIZE_MAX / 4, 8 },
 		{ SIZE_MAX / UINT32_MAX + 16, UINT32_MAX },
+		{ (size_t)UINT32_MAX - 3, 1 },
 	};
 
 	(void)state;
