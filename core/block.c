@@ -106,7 +106,8 @@ int chain_iov(const struct chain *chain, struct iovec *iov, int max, size_t n)
 
 		if (part > n)
 			part = n;
-		iov[used++] = (struct iovec){ .iov_base = block->data + block->start, .iov_len = part };
+		iov[used++] =
+			(struct iovec){ .iov_base = block->data + block->start, .iov_len = part };
 		n -= part;
 	}
 	return used;

@@ -21,9 +21,10 @@ enum { BLOCK_ROOM = BLOCK_SIZE - sizeof(struct block) };
 
 struct block_pool {
 	char *base;
-	uint32_t *free;	     /* stack of the numbers of blocks not leased, the latest returned on top */
-	uint32_t max;	     /* the ceiling, blocks */
-	uint32_t touched;    /* blocks that were ever leased: numbers below it are leased or in `free` */
+	uint32_t *free; /* stack of the numbers of blocks not leased, the latest returned on top */
+	uint32_t max;	/* the ceiling, blocks */
+	uint32_t
+		touched; /* blocks that were ever leased: numbers below it are leased or in `free` */
 	uint32_t leased;     /* blocks out now */
 	uint32_t free_count; /* entries of `free` */
 	uint32_t cold;	     /* entries at the bottom of `free` whose memory the kernel has back */

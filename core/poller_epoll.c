@@ -48,7 +48,8 @@ static uint8_t translate(uint32_t events)
 int poller_wait(int poller, struct poller_event *events, int max, int64_t ms)
 {
 	struct epoll_event got[BATCH];
-	int n = epoll_wait(poller, got, max < BATCH ? max : BATCH, ms > INT_MAX ? INT_MAX : (int)ms);
+	int n = epoll_wait(poller, got, max < BATCH ? max : BATCH,
+			   ms > INT_MAX ? INT_MAX : (int)ms);
 
 	for (int i = 0; i < n; i++)
 		events[i] = (struct poller_event){ got[i].data.ptr, translate(got[i].events) };

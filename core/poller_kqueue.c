@@ -58,10 +58,12 @@ int poller_wait(int poller, struct poller_event *events, int max, int64_t ms)
 
 	if (ms > INT_MAX) /* some kernels refuse to wait for years */
 		ms = INT_MAX;
-	struct timespec limit = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
+	struct timespec limit = { .tv_sec = (time_t)(ms / 1000),
+				  .tv_nsec = (long)(ms % 1000) * 1000000 };
 	int n = kevent(poller, NULL, 0, got, max < BATCH ? max : BATCH, ms < 0 ? NULL : &limit);
 
 	for (int i = 0; i < n; i++)
-		events[i] = (struct poller_event){ (struct source *)got[i].udata, translate(&got[i]) };
+		events[i] =
+			(struct poller_event){ (struct source *)got[i].udata, translate(&got[i]) };
 	return n < 0 ? 0 : n;
 }

@@ -38,7 +38,8 @@ static uint32_t blocks_of(const struct chain *chain)
 	uint32_t n = 0;
 
 	for (const struct block *b = chain->head; b; b = b->next) {
-		assert_true(b->start < b->end && b->end <= BLOCK_ROOM); /* holds bytes, or would be back */
+		assert_true(b->start < b->end &&
+			    b->end <= BLOCK_ROOM); /* holds bytes, or would be back */
 		assert_true(b->next || b == chain->tail);
 		n++;
 	}

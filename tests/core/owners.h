@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 /* Turn until it holds. A turn ends with any event; five seconds without one are a failure. */
-#define until(condition)                                                                                           \
-	do {                                                                                                       \
-		for (uint64_t until_end = clock_ms() + 5000; !(condition) && clock_ms() < until_end;)              \
-			reactor_turn(1000);                                                                        \
-		assert_true(condition);                                                                            \
+#define until(condition)                                      \
+	do {                                                  \
+		for (uint64_t until_end = clock_ms() + 5000;  \
+		     !(condition) && clock_ms() < until_end;) \
+			reactor_turn(1000);                   \
+		assert_true(condition);                       \
 	} while (0)
 
 static inline uint64_t clock_ms(void)

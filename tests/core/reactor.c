@@ -30,8 +30,8 @@ static int connect_to(const struct sockaddr_in *to)
 
 	assert_true(fd >= 0);
 	set_nonblocking(fd);
-	assert_true(connect(fd, (const struct sockaddr *)to, sizeof *to) == 0 || errno == EINPROGRESS ||
-		    errno == ECONNREFUSED);
+	assert_true(connect(fd, (const struct sockaddr *)to, sizeof *to) == 0 ||
+		    errno == EINPROGRESS || errno == ECONNREFUSED);
 	return fd;
 }
 

@@ -180,7 +180,8 @@ static void on_alarm(int number)
 static void test_signal(void **state)
 {
 	struct sigaction action = { .sa_handler = on_alarm }, old;
-	struct itimerval soon = { .it_value = { .tv_usec = 20000 }, .it_interval = { .tv_usec = 20000 } };
+	struct itimerval soon = { .it_value = { .tv_usec = 20000 },
+				  .it_interval = { .tv_usec = 20000 } };
 	struct owner *o = owner_pair();
 
 	(void)state;

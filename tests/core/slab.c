@@ -25,9 +25,12 @@ static void test_bad_sizes(void **state)
 		size_t size;
 		uint32_t max;
 	} bad[] = {
-		{ 0, 10 },	     { 16, 0 },
-		{ SIZE_MAX, 1 },     { SIZE_MAX - 14, 1 },
-		{ SIZE_MAX - 31, 2 }, { SIZE_MAX / 4, 8 },
+		{ 0, 10 },
+		{ 16, 0 },
+		{ SIZE_MAX, 1 },
+		{ SIZE_MAX - 14, 1 },
+		{ SIZE_MAX - 31, 2 },
+		{ SIZE_MAX / 4, 8 },
 		{ SIZE_MAX / UINT32_MAX + 16, UINT32_MAX },
 		{ (size_t)UINT32_MAX - 3, 1 },
 	};
@@ -119,7 +122,8 @@ static void test_random(void **state)
 	assert_int_equal(slab_open(&slab, SIZE, MAX), 0);
 	for (int round = 0; round < 200000; round++) {
 		random = random * 1103515245 + 12345;
-		bool take = (random >> 16 & 0xff) < (round / 5000 % 2 ? 200u : 56u); /* fills, then empties */
+		bool take = (random >> 16 & 0xff) <
+			    (round / 5000 % 2 ? 200u : 56u); /* fills, then empties */
 
 		if (take) {
 			unsigned char *p = slab_take(&slab);
