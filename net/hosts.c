@@ -10,13 +10,15 @@
 #include <string.h>
 
 enum {
-	SLOTS = 524288, /* at least 4/3 of the names */
+	SLOTS = 524288, /* a power of two, 4/3 of HOSTS_NAMES */
 	SAME_MAX = 32	/* lines on which one name counts */
 };
 
 struct hosts_slot {
 	uint32_t name, line; /* offsets; a name is never at 0, so that is an empty slot */
 };
+
+_Static_assert(SLOTS >= HOSTS_NAMES + HOSTS_NAMES / 3, "the largest index fits");
 
 /* A place in the text, going from word to word. */
 struct walk {
@@ -145,7 +147,7 @@ void hosts_index(struct hosts *hosts, size_t n)
 	names -= hosts->left_out;
 
 	hosts->mask = 15;
-	while (hosts->mask < names + names / 3)
+	while (hosts->mask + 1 < names + names / 3)
 		hosts->mask = hosts->mask * 2 + 1;
 	memset(hosts->slots, 0, ((size_t)hosts->mask + 1) * sizeof(struct hosts_slot));
 	for (; names > 0; names--) {
