@@ -58,7 +58,9 @@ static void add_suffix(struct nameservers *to, const char *text)
 	if (to->suffix_count == SUFFIXES_MAX || endpoint_parse(&endpoint, text, 0) < 0 ||
 	    endpoint.type != ENDPOINT_NAME)
 		return;
-	memcpy(to->suffixes[to->suffix_count++], endpoint.host, sizeof(endpoint.host));
+	if (endpoint.host[endpoint.len - 1] == '.')
+		endpoint.host[endpoint.len - 1] = '\0';
+	memcpy(to->suffixes[to->suffix_count++], endpoint.host, endpoint.len + 1U);
 }
 
 static void read_line(struct nameservers *to, const char *at, const char *end)
