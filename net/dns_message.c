@@ -176,7 +176,9 @@ void dns_read_reply(struct dns_reply *reply, const unsigned char *bytes, size_t 
 	struct rest rest = { .at = bytes, .n = n };
 
 	*reply = (struct dns_reply){ 0 };
-	reply->outcome = (uint8_t)read_message(reply, &rest, type);
-	if (reply->outcome == DNS_FAILED)
-		reply->count = 0;
+	enum dns_outcome outcome = read_message(reply, &rest, type);
+	if (outcome == DNS_FAILED)
+		*reply =
+			(struct dns_reply){ 0 }; /* nothing of what was read before it went wrong */
+	reply->outcome = (uint8_t)outcome;
 }
