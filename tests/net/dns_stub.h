@@ -152,7 +152,7 @@ static void stub_records(struct stub_writer *w, const char *name, unsigned type)
 	uint32_t ttl = stub_is(name, "short") ? 1 : stub_is(name, "zero") ? 0 : 60;
 
 	if (stub_is(name, "nxsoa"))
-		stub_soa(w, 600, 2);
+		stub_soa(w, 600, 1);
 	else if (stub_rcode(name, type) != 0 || stub_is(name, "nodata"))
 		return;
 	else if (stub_is(name, "both") || stub_is(name, "half") || stub_is(name, "slow"))

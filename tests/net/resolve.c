@@ -369,12 +369,10 @@ static void lifetimes(void **state)
 	check_known("nxsoa.test", RESOLVE_NOT_FOUND, "");
 	assert_int_equal(resolve_start(&a.lookup, "short.test", on_done), RESOLVE_OK);
 	turn_for(1100);
-	check_known("nxsoa.test", RESOLVE_NOT_FOUND, "");
 	check("short.test", RESOLVE_OK, "192.0.2.1");
 	assert_int_equal(stub.questions, 8);
 	assert_string_equal(list_of(&a.lookup), "192.0.2.1"); /* held since before */
 	resolve_release(&a.lookup);
-	turn_for(1000);
 	check("nxsoa.test", RESOLVE_NOT_FOUND, "");
 	assert_int_equal(stub.questions, 10);
 	resolve_forget("Short.TEST.");
@@ -478,7 +476,7 @@ static void leave_early(void **state) /* TC15 */
 		assert_int_equal(many[i].done, 1);
 		resolve_release(&many[i].lookup);
 	}
-	turn_for(TIMEOUT);
+	turn_for(500);
 	assert_int_equal(resolve_pending(), 0);
 }
 
@@ -506,7 +504,7 @@ static void from_inside_done(void **state)
 		assert_int_equal(resolve_start(&many[i].lookup, "both.test",
 					       i < 50 ? start_again : on_done),
 				 RESOLVE_PENDING);
-	turn_for(2 * TIMEOUT);
+	turn_for(TIMEOUT + 200);
 	for (unsigned i = 0; i < 50; i++)
 		assert_true(many[i].done > 4);
 	for (unsigned i = 51; i <= 54; i++)
@@ -629,7 +627,7 @@ static void no_heap(void **state)
 		print_message("allocations cannot be counted with this C library\n");
 		skip();
 	}
-	open_resolver((struct resolve_options){ .timeout_ms = 3000 });
+	open_resolver((struct resolve_options){ .timeout_ms = 2000 });
 	check("both.test", RESOLVE_OK, "192.0.2.1 2001:db8::1"); /* warm */
 	unsigned long before = allocations;
 	void *volatile one = malloc(1);
@@ -647,9 +645,14 @@ static void no_heap(void **state)
 	check("alias.test", RESOLVE_OK, "192.0.2.9 2001:db8::9");
 	check("nx.test", RESOLVE_NOT_FOUND, "");
 	check("servfail.test", RESOLVE_FAILED, "");
-	check("cut5.test", RESOLVE_FAILED, "");
-	check("drop.test", RESOLVE_FAILED, "");
-	check("half.test", RESOLVE_OK, "192.0.2.1");
+	struct asked bad[3] = { 0 };
+	resolve_start(&bad[0].lookup, "cut5.test", on_done);
+	resolve_start(&bad[1].lookup, "drop.test", on_done);
+	resolve_start(&bad[2].lookup, "half.test", on_done);
+	assert_int_equal(wait_for(&bad[0]), RESOLVE_FAILED);
+	assert_int_equal(wait_for(&bad[1]), RESOLVE_FAILED);
+	assert_int_equal(wait_for(&bad[2]), RESOLVE_OK);
+	resolve_release(&bad[2].lookup);
 	struct asked a = { 0 };
 	resolve_start(&a.lookup, "many60.test", on_done);
 	assert_int_equal(wait_for(&a), RESOLVE_OK);
