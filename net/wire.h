@@ -23,20 +23,33 @@
 enum {
 	WIRE_KEY_MAX = 32,
 	WIRE_SALT_MAX = 32,
+	WIRE_PREFIX_MAX = 16,	 /* fixed bytes of a salt; at most half of a salt, too */
+	WIRE_IDENTITIES = 8,	 /* keys before the last of a chain */
+	WIRE_PADDING_MAX = 900,	 /* bytes in a request (SIP022) */
 	WIRE_CHUNK = 16383,	 /* the largest payload of a SIP004 chunk */
 	WIRE_IOV = 128,		 /* entries that wire_open() and wire_slots() use at most */
-	WIRE_FIRST_ROOM = 512,	 /* bytes that wire_first() may add to its payload */
+	WIRE_FIRST_ROOM = 1408,	 /* bytes that wire_first() may add to its payload */
 	WIRE_FIRST_PAYLOAD = 8192 /* payload of a first flight at most */
 };
 
 struct wire_format;
-struct wire_user;
+struct packet_format;
+struct salts;
+struct user;
+struct users;
 
 /* A method: a row of the table in wire.c. */
 struct wire_method {
 	const char *name;
 	const struct wire_format *format;
-	const char *cipher; /* name for aead_find() */
+	const char *cipher;	   /* name for aead_find() */
+	const char *packet_cipher; /* the same for packets; NULL: no other */
+};
+
+/* One link of a client's chain of identity keys (SIP023). */
+struct wire_identity {
+	unsigned char key[WIRE_KEY_MAX];
+	unsigned char next[16]; /* hash of the key that comes next */
 };
 
 /* A method with its key, made at start; shared by all sessions of a service or an upstream. */
@@ -44,9 +57,27 @@ struct wire_key {
 	const struct wire_format *format;
 	const struct wire_method *method;
 	const struct aead *aead;
-	struct replay *replay; /* salts seen; NULL: not checked */
+	const struct aead *packet_aead;
+	struct replay *replay;	      /* salts seen; NULL: not checked */
+	struct replay *packet_replay; /* the same for packets */
 	unsigned char key[WIRE_KEY_MAX];
 	unsigned char key_len, salt_len;
+	bool server; /* opens requests and seals answers, not the other way round */
+
+	/* SIP022. */
+	struct salts *salts;	  /* of requests, for a server; NULL: not checked */
+	uint64_t (*clock)(void);  /* Unix time in seconds; wire_key_set() takes the system's */
+	uint16_t padding_min;	  /* bytes of padding in a request, chosen at random between these; */
+	uint16_t padding_max;	  /* 0 and 900 by default, at least 1 without payload */
+	bool split_reads;	  /* a request may come in pieces: behind a plugin */
+	struct wire_identity *identities; /* a client's, outermost first (SIP023) */
+	unsigned identity_count;
+	struct users *users; /* a server's (SIP023); NULL: clients know the key itself */
+
+	/* A client's salts. */
+	unsigned char prefix[WIRE_PREFIX_MAX]; /* with which they begin */
+	unsigned char prefix_len;
+	bool printable_salt; /* the rest of them is printable ASCII */
 };
 
 /* One direction of a session. Zeroed: nothing sent or seen yet. */
@@ -58,7 +89,7 @@ struct wire_state {
 	bool length_open; /* `payload` is valid */
 	bool broken;	  /* forged, malformed or replayed: it opens nothing more */
 	unsigned char salt[WIRE_SALT_MAX]; /* of the request, where the answer must name it (SIP022) */
-	const struct wire_user *user;	   /* who sent the request (SIP023); NULL: the key's owner */
+	struct user *user; /* who sent the request (SIP023); NULL: the key's owner */
 };
 
 /* What wire_open() found. */
@@ -77,9 +108,13 @@ const struct wire_method *wire_list(unsigned i);
 /* Bytes of the method's key. */
 size_t wire_key_len(const struct wire_method *method);
 
-/* Make a key from its method and raw key bytes (wire_key_len() of them). key->replay is NULL then: set
- * it afterwards. crypto_open() has run. The owner wipes the key. */
+/* Make a key from its method and raw key bytes (wire_key_len() of them). All that is optional is off
+ * then: set it afterwards. crypto_open() has run. The owner wipes the key. */
 void wire_key_set(struct wire_key *key, const struct wire_method *method, const unsigned char *bytes);
+
+/* Give a client's key its chain: chain[i].key is filled in for i < n <= WIRE_IDENTITIES, outermost first;
+ * the hashes are made here. `chain` lives as long as the key; its owner wipes it. */
+void wire_key_chain(struct wire_key *key, struct wire_identity *chain, unsigned n);
 
 /* Where to read payload for a burst of at most `batch` payload bytes into buf[0..size): entries of
  * iov (at most WIRE_IOV). Their lengths add up to at most `batch`. */
@@ -117,8 +152,16 @@ static inline bool wire_authenticated(const struct wire_state *state)
 	return state->begun;
 }
 
+/* True between the length of a chunk and its payload: an end here is a cut, even if all bytes were opened. */
+static inline bool wire_inside_chunk(const struct wire_state *state)
+{
+	return state->length_open;
+}
+
 /* The rest of the interface is for the formats themselves (wire_aead.c, ...). */
 struct wire_format {
+	const struct packet_format *packets;
+	bool first_read; /* the first read of a server brings all it needs to authenticate, or it never will */
 	int (*slots)(const struct wire_key *, unsigned char *, size_t, size_t, struct iovec *);
 	size_t (*seal)(const struct wire_key *, struct wire_state *, unsigned char *, size_t);
 	size_t (*first)(const struct wire_key *, struct wire_state *, const struct endpoint *, const unsigned char *,
@@ -127,6 +170,6 @@ struct wire_format {
 		    struct wire_opened *);
 };
 
-extern const struct wire_format wire_aead;
+extern const struct wire_format wire_aead, wire_2022;
 
 #endif
