@@ -221,7 +221,7 @@ man-check: all
 # --- the running programs
 
 # Most of a test's time is waiting: three at once, where pytest knows how (PYTEST_JOBS= for one).
-PYTEST_JOBS ?= $(shell $(TEST_PYTHON) -c 'import xdist' 2>/dev/null && echo -n 3)
+PYTEST_JOBS ?= $(shell $(TEST_PYTHON) -c 'import xdist' 2>/dev/null && echo '-n 3')
 pytest = SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) -m pytest -vv
 E2E ?= tests/e2e
 
