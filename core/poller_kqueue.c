@@ -45,9 +45,11 @@ static uint8_t translate(const struct kevent *event)
 	uint8_t ready = event->filter == EVFILT_READ ? READY_IN : READY_OUT;
 
 	if (event->flags & EV_EOF) {
-		ready |= READY_EOF;
-		if (event->fflags || event->filter == EVFILT_WRITE)
-			ready |= READY_IN | READY_OUT | READY_ERROR;
+		/* Of the writing side it may only mean that we have shut it ourselves. */
+		if (event->filter == EVFILT_READ)
+			ready |= READY_EOF;
+		if (event->fflags)
+			ready |= READY_IN | READY_OUT | READY_EOF | READY_ERROR;
 	}
 	return ready;
 }
