@@ -25,7 +25,7 @@ stage() # stage NAME MAKE-ARGUMENT...
 	{
 		"$make" -j2 "$@" 2>&1
 		echo $? >"$logs/$name.status"
-	} | tee "$logs/$name.log"
+	} | sed -u '/^tests\/.*::.* $/d' | tee "$logs/$name.log" # less xdist's line at the start of each test
 	status=$(cat "$logs/$name.status")
 	good=$(number "$logs/$name.log" passed) bad=$(number "$logs/$name.log" failed)
 	errors=$(number "$logs/$name.log" error) skip=$(number "$logs/$name.log" skipped)
