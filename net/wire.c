@@ -8,13 +8,22 @@
 #include <sodium.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 static const struct wire_method methods[] = {
-	{ "aes-128-gcm", &wire_aead, "aes-128-gcm" },
-	{ "aes-192-gcm", &wire_aead, "aes-192-gcm" },
-	{ "aes-256-gcm", &wire_aead, "aes-256-gcm" },
-	{ "chacha20-ietf-poly1305", &wire_aead, "chacha20-ietf-poly1305" },
-	{ "xchacha20-ietf-poly1305", &wire_aead, "xchacha20-ietf-poly1305" },
+	{ .name = "aes-128-gcm", .format = &wire_aead, .cipher = "aes-128-gcm" },
+	{ .name = "aes-192-gcm", .format = &wire_aead, .cipher = "aes-192-gcm" },
+	{ .name = "aes-256-gcm", .format = &wire_aead, .cipher = "aes-256-gcm" },
+	{
+		.name = "chacha20-ietf-poly1305",
+		.format = &wire_aead,
+		.cipher = "chacha20-ietf-poly1305",
+	},
+	{
+		.name = "xchacha20-ietf-poly1305",
+		.format = &wire_aead,
+		.cipher = "xchacha20-ietf-poly1305",
+	},
 };
 
 /* Names that go-shadowsocks2 gave the same methods (PROTOCOL 4.1). */
@@ -47,6 +56,11 @@ size_t wire_key_len(const struct wire_method *method)
 	return aead_find(method->cipher)->key;
 }
 
+static uint64_t system_clock(void)
+{
+	return (uint64_t)time(NULL);
+}
+
 void wire_key_set(struct wire_key *key, const struct wire_method *method,
 		  const unsigned char *bytes)
 {
@@ -56,8 +70,11 @@ void wire_key_set(struct wire_key *key, const struct wire_method *method,
 		.format = method->format,
 		.method = method,
 		.aead = aead,
+		.packet_aead = method->packet_cipher ? aead_find(method->packet_cipher) : aead,
 		.key_len = aead->key,
 		.salt_len = aead->key,
+		.clock = system_clock,
+		.padding_max = WIRE_PADDING_MAX,
 	};
 	memcpy(key->key, bytes, aead->key);
 }
