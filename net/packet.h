@@ -24,7 +24,7 @@ enum {
 	PACKET_ID = 8,	    /* bytes of a session ID */
 	PACKET_HEAD = 1408, /* room in front of a payload that is to be sealed */
 	PACKET_TAIL = 16,   /* and behind it */
-	PACKET_PEERS = 2    /* server sessions that a client keeps: the server may be started anew */
+	PACKET_PEERS = 2 /* server sessions that a client keeps: the server may be started anew */
 };
 
 /* What this side seals with, one per association. Zeroed: nothing was sent yet. */
