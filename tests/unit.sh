@@ -8,7 +8,7 @@ trap 'rm -f "$out"' EXIT
 
 count() # count WORD: the number in cmocka's line for it
 {
-	sed -n "s/^\[  $1 *\] \([0-9]*\) test(s).*/\1/p" "$out" | head -n 1
+	sed -n "s/^\[  $1 *\] \(tests: \)\{0,1\}\([0-9]*\) test(s).*/\2/p" "$out" | head -n 1
 }
 
 for program; do
