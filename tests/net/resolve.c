@@ -647,9 +647,9 @@ static void no_heap(void **state)
 	check("servfail.test", RESOLVE_FAILED, "");
 	struct asked bad[3] = { 0 };
 	resolve_start(&bad[0].lookup, "cut5.test", on_done);
+	assert_int_equal(wait_for(&bad[0]), RESOLVE_FAILED); /* alone: c-ares 1.34 hangs up on it */
 	resolve_start(&bad[1].lookup, "drop.test", on_done);
 	resolve_start(&bad[2].lookup, "half.test", on_done);
-	assert_int_equal(wait_for(&bad[0]), RESOLVE_FAILED);
 	assert_int_equal(wait_for(&bad[1]), RESOLVE_FAILED);
 	assert_int_equal(wait_for(&bad[2]), RESOLVE_OK);
 	resolve_release(&bad[2].lookup);
