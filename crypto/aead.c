@@ -7,14 +7,18 @@
 #include <sodium.h>
 #include <strings.h>
 
-enum { METHODS = 5, CHOICES = 2 };
+enum { METHODS = 9, CHOICES = 2 };
 
 static const struct aead *const methods[METHODS][CHOICES] = {
 	{ &aead_mbedtls_aes128gcm },
 	{ &aead_mbedtls_aes192gcm },
 	{ &aead_sodium_aes256gcm, &aead_mbedtls_aes256gcm },
-	{ &aead_sodium_chacha20 },
-	{ &aead_sodium_xchacha20 },
+	{ &aead_sodium_chacha20, &aead_chacha20 },
+	{ &aead_sodium_xchacha20, &aead_xchacha20 },
+	{ &aead_chacha8 },
+	{ &aead_chacha12 },
+	{ &aead_xchacha8 },
+	{ &aead_xchacha12 },
 };
 
 int crypto_open(void)

@@ -24,7 +24,7 @@ struct aead_context {
 
 struct aead {
 	const char *name;	    /* "aes-256-gcm" */
-	const char *implementation; /* "libsodium", "mbedtls" */
+	const char *implementation; /* "libsodium", "mbedtls", "own" */
 	unsigned char key;	    /* bytes */
 	unsigned char nonce;	    /* bytes */
 
@@ -60,6 +60,8 @@ const struct aead *aead_list(unsigned i);
 extern const struct aead aead_sodium_aes256gcm;
 extern const struct aead aead_sodium_chacha20;
 extern const struct aead aead_sodium_xchacha20;
+extern const struct aead aead_chacha8, aead_chacha12, aead_xchacha8, aead_xchacha12;
+extern const struct aead aead_chacha20, aead_xchacha20;
 extern const struct aead aead_mbedtls_aes128gcm;
 extern const struct aead aead_mbedtls_aes192gcm;
 extern const struct aead aead_mbedtls_aes256gcm;

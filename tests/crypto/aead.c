@@ -9,9 +9,9 @@
 #include <sodium.h>
 #include <strings.h>
 
-static const char *const implementations[] = { "libsodium", "mbedtls" };
+static const char *const implementations[] = { "libsodium", "mbedtls", "own" };
 
-enum { IMPLEMENTATIONS = 2, MAX = 17000 };
+enum { IMPLEMENTATIONS = 3, MAX = 17000 };
 
 struct vector {
 	unsigned char key[64], nonce[64], ad[1024], text[1024], sealed[1024], tag[64];
@@ -125,7 +125,7 @@ static void xchacha_file(void **state)
 }
 
 /* One for each method, so that something is tested where the files are missing: Wycheproof's 11,
- * 185, 100, and the examples of RFC 8439 and of the XChaCha draft. */
+ * 185, 100, the examples of RFC 8439 and of the XChaCha draft, and SIP022 for fewer rounds. */
 static const struct {
 	const char *name, *key, *nonce, *ad, *text, *sealed, *tag;
 } few[] = {
@@ -162,6 +162,34 @@ static const struct {
 	  "76"
 	  "b2383565d3fff921f9664c97637da9768812f615c68b13b52e",
 	  "c0875924c1c7987947deafd8780acf49" },
+	{ "chacha8-ietf-poly1305",
+	  "a7b51c0f648a3c97be158b63b6d19b754765dcc285550ced2bdca9e06b2d6211",
+	  "000000000000000000000000", "",
+	  "00000000006553f1000036",
+	  "6526a946b6ac431e3d3654",
+	  "6a47700924d083cd51b4e6300c1fe733" },
+	{ "chacha12-ietf-poly1305",
+	  "a7b51c0f648a3c97be158b63b6d19b754765dcc285550ced2bdca9e06b2d6211",
+	  "000000000000000000000000", "",
+	  "00000000006553f1000036",
+	  "b232ba4e888eca08653080",
+	  "80af0c88f53d18479cd533c7e0f22b7f" },
+	{ "xchacha8-ietf-poly1305",
+	  "2c24d2a9bf3001f36a0a40db8035aefda4190fa6f037e3542e5cd08a1e2de24d",
+	  "000102030405060708090a0b0c0d0e0f1011121314151617", "",
+	  "0102030405060708000000000000000000000000006553f1000000030b6578616d706c652e636f6d"
+	  "00351234756470207175657279",
+	  "3d3bc72f5bc06d923a33b77833f7dea7b955efef84f6a9f4fbf51872f5e1ccb1f2c5dad01e89af6e"
+	  "3efb20329c8bb70ee99cdc3fe0",
+	  "4928f1ea49c8827f3c4c919da91d1082" },
+	{ "xchacha12-ietf-poly1305",
+	  "2c24d2a9bf3001f36a0a40db8035aefda4190fa6f037e3542e5cd08a1e2de24d",
+	  "000102030405060708090a0b0c0d0e0f1011121314151617", "",
+	  "0102030405060708000000000000000000000000006553f1000000030b6578616d706c652e636f6d"
+	  "00351234756470207175657279",
+	  "1be0546316cd92eba513a0a71e8c04dca44b530be17d0ddc57e5f5151410a0616471e0509610dea4"
+	  "58dc5095769f845b2100932074",
+	  "557af0afdcba31bfba08d4b0950d458d" },
 };
 
 enum { FEW = sizeof few / sizeof few[0] };
@@ -252,6 +280,17 @@ static void aes_256_gcm_both(void **state)
 	compare(fast, aead_find_implementation("aes-256-gcm", "mbedtls"));
 }
 
+/* Ours serves with fewer rounds; with twenty it is compared. */
+static void chacha_both(void **state)
+{
+	(void)state;
+	compare(aead_find_implementation("chacha20-ietf-poly1305", "libsodium"),
+		aead_find_implementation("chacha20-ietf-poly1305", "own"));
+	compare(aead_find_implementation("xchacha20-ietf-poly1305", "libsodium"),
+		aead_find_implementation("xchacha20-ietf-poly1305", "own"));
+	assert_string_equal(aead_find("chacha20-ietf-poly1305")->implementation, "libsodium");
+}
+
 /* Ours against the GCM of the library whose AES it uses. */
 static void portable_gcm(void **state)
 {
@@ -328,6 +367,7 @@ int main(void)
 		cmocka_unit_test(aes_gcm_file), cmocka_unit_test(chacha_file),
 		cmocka_unit_test(xchacha_file), cmocka_unit_test(aes_256_gcm_both),
 		cmocka_unit_test(portable_gcm), cmocka_unit_test(forged),
+		cmocka_unit_test(chacha_both),
 	};
 
 	if (crypto_open() < 0)
