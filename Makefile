@@ -225,11 +225,13 @@ PYTEST_JOBS ?= $(shell $(TEST_PYTHON) -c 'import xdist' 2>/dev/null && echo '-n 
 pytest = SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) -m pytest -vv
 E2E ?= tests/e2e
 
-.PHONY: e2e interop noheap valgrind
+.PHONY: e2e interop bugs noheap valgrind
 e2e: all
 	@$(pytest) $(PYTEST_JOBS) $(E2E)
 interop: all
 	@$(pytest) $(PYTEST_JOBS) tests/interop
+bugs: all
+	@$(pytest) $(PYTEST_JOBS) tests/bugs
 noheap: all
 	@SS_BUILD=$(abspath $(B)) CC="$(CC)" $(TEST_PYTHON) tests/noheap/run.py && echo "1 passed, 0 failed"
 memcheck := valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite

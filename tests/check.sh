@@ -48,6 +48,7 @@ stage manuals man-check
 stage e2e e2e
 stage e2e-san e2e SAN=1
 stage interop interop
+stage bugs bugs
 stage noheap noheap
 
 echo "== sums"

@@ -1,0 +1,5 @@
+"""The kit of the end-to-end tests says which programs are tested."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
