@@ -334,10 +334,8 @@ uint16_t address_from_socket(struct address *address, const struct sockaddr *fro
 	struct endpoint endpoint;
 
 	endpoint_from_socket(&endpoint, from);
-	*address = (struct address){ .family = endpoint.type == ENDPOINT_IPV4   ? 4
-					       : endpoint.type == ENDPOINT_IPV6 ? 6
-										 : 0 };
-	memcpy(address->ip, endpoint.host, endpoint.len);
+	if (!endpoint_address(&endpoint, address))
+		*address = (struct address){ 0 };
 	return endpoint.port;
 }
 

@@ -365,6 +365,20 @@ static void address_of(void **state)
 	assert_memory_equal(address.ip, "\x0a\1\2\3\0\0\0\0\0\0\0\0\0\0\0", 16);
 	address_set(&address, 4, "\x0a\1\2\4");
 	assert_int_equal(address.ip[3], 4);
+
+	struct sockaddr_storage at = { 0 };
+	assert_int_equal(address_from_socket(&address, (struct sockaddr *)&at), 0);
+	assert_int_equal(address.family, 0);
+	assert_int_equal(endpoint_parse(&e, "[2001:db8::7]:443", 0), 0);
+	endpoint_socket(&e, &at);
+	assert_int_equal(address_from_socket(&address, (struct sockaddr *)&at), 443);
+	assert_int_equal(address.family, 6);
+	struct address mapped = { .family = 6, .ip = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 } };
+	endpoint_from_address(&e, &mapped, 80);
+	assert_string_equal(print(&e), "10.0.0.1:80");
+	address_socket(&mapped, 81, &at);
+	assert_int_equal(address_from_socket(&address, (struct sockaddr *)&at), 81);
+	assert_int_equal(address.family, 4);
 }
 
 static void other_families(void **state)
