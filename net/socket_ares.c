@@ -6,7 +6,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { ROUNDS = 100 }; /* of one wake-up; then others have their turn */
+enum {
+	ROUNDS = 100,		    /* of one wake-up; then others have their turn */
+	RECEIVE_BUFFER = 512 * 1024 /* the usual one is full with 277 answers; 512 may be out */
+};
 
 static struct ares_source *find(struct ares_sockets *sockets, int fd)
 {
@@ -51,8 +54,13 @@ static void wake(struct source *source)
 
 static ares_socket_t open_socket(int family, int type, int protocol, void *data)
 {
+	int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+	int room = RECEIVE_BUFFER;
+
 	(void)data;
-	return socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+	if (fd >= 0 && type == SOCK_DGRAM)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)); /* or what there is */
+	return fd;
 }
 
 static int close_socket(ares_socket_t fd, void *data)
