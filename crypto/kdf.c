@@ -12,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MD5_DIGEST = 16 };
-
-/* digest = MD5(first || second). An MD5 that fails (a hardware one might) must not yield a key. */
-static void md5(const void *first, size_t first_len, const void *second, size_t second_len,
-		unsigned char digest[MD5_DIGEST])
+/* An MD5 that fails (a hardware one might) must not yield a key. */
+void kdf_md5(const void *first, size_t first_len, const void *second, size_t second_len,
+	     unsigned char digest[KDF_MD5])
 {
 	mbedtls_md5_context md5;
 
@@ -30,14 +28,14 @@ static void md5(const void *first, size_t first_len, const void *second, size_t 
 
 void kdf_password(const char *password, size_t password_len, unsigned char *key, size_t n)
 {
-	unsigned char digest[MD5_DIGEST] = { 0 };
+	unsigned char digest[KDF_MD5] = { 0 };
 	size_t digest_len = 0; /* D[-1] is empty */
 
 	while (n > 0) {
-		unsigned char next[MD5_DIGEST];
-		size_t take = n < MD5_DIGEST ? n : MD5_DIGEST;
+		unsigned char next[KDF_MD5];
+		size_t take = n < KDF_MD5 ? n : KDF_MD5;
 
-		md5(digest, digest_len, password, password_len, next);
+		kdf_md5(digest, digest_len, password, password_len, next);
 		memcpy(digest, next, sizeof digest);
 		digest_len = sizeof digest;
 		sodium_memzero(next, sizeof next);

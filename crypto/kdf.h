@@ -6,6 +6,12 @@
 
 #include <stddef.h>
 
+enum { KDF_MD5 = 16 };
+
+/* digest = MD5(first || second). */
+void kdf_md5(const void *first, size_t first_len, const void *second, size_t second_len,
+	     unsigned char digest[KDF_MD5]);
+
 /* EVP_BytesToKey, MD5, one round, no salt (PROTOCOL 2.1): key[0..n) from the password. */
 void kdf_password(const char *password, size_t password_len, unsigned char *key, size_t n);
 
