@@ -1,6 +1,7 @@
 /*
  * What differs between mbed TLS 2.28 and 3.x, so that the rest need not know: MD5 with functions
- * that report errors. Included by the files of crypto/ that use mbed TLS.
+ * that report errors, and ciphers that a build may lack. Included by the files of crypto/ that use
+ * mbed TLS.
  */
 #ifndef CRYPTO_MBEDTLS_COMPAT_H
 #define CRYPTO_MBEDTLS_COMPAT_H
@@ -13,6 +14,14 @@
 
 #include <mbedtls/aes.h>
 #include <mbedtls/md5.h>
+
+#ifdef MBEDTLS_CAMELLIA_C
+#include <mbedtls/camellia.h>
+#endif
+
+#ifdef MBEDTLS_BLOWFISH_C
+#include <mbedtls/blowfish.h>
+#endif
 
 #ifdef MBEDTLS_AES_ONLY_128_BIT_KEY_LENGTH
 #error "this mbed TLS was built for 128-bit AES keys only: aes-192-gcm and aes-256-gcm need all"
