@@ -20,11 +20,8 @@ struct applet {
 };
 
 static const struct applet applets[] = {
-	{ "ss-local", local_main },
-	{ "ss-server", server_main },
-	{ "ss-tunnel", NULL },
-	{ "ss-redir", NULL },
-	{ "ss-manager", NULL },
+	{ "ss-local", local_main }, { "ss-server", server_main }, { "ss-tunnel", NULL },
+	{ "ss-redir", NULL },	    { "ss-manager", NULL },
 };
 
 enum { APPLETS = sizeof(applets) / sizeof(applets[0]), PREFIX = sizeof("ss-") - 1 };
@@ -32,7 +29,8 @@ enum { APPLETS = sizeof(applets) / sizeof(applets[0]), PREFIX = sizeof("ss-") - 
 static const struct applet *find(const char *name)
 {
 	for (unsigned i = 0; i < APPLETS; i++)
-		if (strcmp(name, applets[i].name) == 0 || strcmp(name, applets[i].name + PREFIX) == 0)
+		if (strcmp(name, applets[i].name) == 0 ||
+		    strcmp(name, applets[i].name + PREFIX) == 0)
 			return &applets[i];
 	return NULL;
 }
@@ -46,9 +44,11 @@ static void list(FILE *to)
 static int usage(FILE *to)
 {
 	fputs("shadowsocks " SS_VERSION "\n"
-	      "usage: shadowsocks APPLET [option...]     run an applet; -h after it tells what it takes\n"
+	      "usage: shadowsocks APPLET [option...]     run an applet; -h after it tells what it "
+	      "takes\n"
 	      "       shadowsocks --list                 the applets, one a line\n"
-	      "       shadowsocks --install [-s] DIR     link their names in DIR to this file (-s: symbolic links)\n"
+	      "       shadowsocks --install [-s] DIR     link their names in DIR to this file (-s: "
+	      "symbolic links)\n"
 	      "       shadowsocks --version              versions, and the methods built in\n"
 	      "       shadowsocks --help\n"
 	      "A link to this file that is named like an applet is that applet. Applets:\n",

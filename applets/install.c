@@ -18,8 +18,8 @@ static int find_in_path(const char *command, char *to)
 	for (const char *dir = getenv("PATH"); dir && *dir;) {
 		size_t n = strcspn(dir, ":");
 
-		if (snprintf(candidate, sizeof(candidate), "%.*s/%s", n ? (int)n : 1, n ? dir : ".", command) <
-			    (int)sizeof(candidate) &&
+		if (snprintf(candidate, sizeof(candidate), "%.*s/%s", n ? (int)n : 1, n ? dir : ".",
+			     command) < (int)sizeof(candidate) &&
 		    access(candidate, X_OK) == 0 && realpath(candidate, to))
 			return 0;
 		dir += n + (dir[n] == ':');
@@ -46,18 +46,21 @@ static bool is_self(const char *dir, const char *name, const char *self)
 {
 	char real[PATH_MAX], path[PATH_MAX];
 
-	return realpath(dir, real) && snprintf(path, sizeof(path), "%s/%s", real, name) < (int)sizeof(path) &&
+	return realpath(dir, real) &&
+	       snprintf(path, sizeof(path), "%s/%s", real, name) < (int)sizeof(path) &&
 	       strcmp(path, self) == 0;
 }
 
 static int fail(const char *path, const char *self, bool symbolic)
 {
 	if (errno == EXDEV)
-		fprintf(stderr, "cannot hard-link %s to %s, which is on another file system: copy it there, or use -s\n",
+		fprintf(stderr,
+			"cannot hard-link %s to %s, which is on another file system: copy it "
+			"there, or use -s\n",
 			path, self);
 	else
-		fprintf(stderr, "cannot make %s a %s link to %s: %s\n", path, symbolic ? "symbolic" : "hard", self,
-			strerror(errno));
+		fprintf(stderr, "cannot make %s a %s link to %s: %s\n", path,
+			symbolic ? "symbolic" : "hard", self, strerror(errno));
 	return -1;
 }
 
@@ -69,7 +72,8 @@ static int install_link(const char *self, const char *dir, bool symbolic, const 
 
 	if (is_self(dir, name, self))
 		return 0;
-	if (snprintf(fresh, sizeof(fresh), "%s/.%s.%ld", dir, name, (long)getpid()) >= (int)sizeof(fresh)) {
+	if (snprintf(fresh, sizeof(fresh), "%s/.%s.%ld", dir, name, (long)getpid()) >=
+	    (int)sizeof(fresh)) {
 		errno = ENAMETOOLONG;
 		return fail(dir, self, symbolic);
 	}
@@ -83,7 +87,8 @@ static int install_link(const char *self, const char *dir, bool symbolic, const 
 	return status;
 }
 
-int install_links(const char *argv0, const char *dir, bool symbolic, const char *const *names, unsigned count)
+int install_links(const char *argv0, const char *dir, bool symbolic, const char *const *names,
+		  unsigned count)
 {
 	char self[PATH_MAX];
 

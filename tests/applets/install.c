@@ -49,8 +49,8 @@ static bool is_hard(const char *name)
 {
 	struct stat ours, theirs;
 
-	return stat(self, &ours) == 0 && lstat(in_dir(name), &theirs) == 0 && ours.st_ino == theirs.st_ino &&
-	       ours.st_dev == theirs.st_dev;
+	return stat(self, &ours) == 0 && lstat(in_dir(name), &theirs) == 0 &&
+	       ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
 }
 
 static bool is_symbolic(const char *name)

@@ -45,7 +45,8 @@ int main(void)
 	unsigned count = sizeof(rows) / sizeof(rows[0]);
 
 	for (unsigned i = 0; i < count; i++)
-		printf("ok   struct %-10s %4zu of %4zu bytes\n", rows[i].name, rows[i].size, rows[i].max);
+		printf("ok   struct %-10s %4zu of %4zu bytes\n", rows[i].name, rows[i].size,
+		       rows[i].max);
 	printf("%u passed, 0 failed\n", count);
 	return 0;
 }

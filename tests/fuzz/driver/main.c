@@ -81,7 +81,8 @@ static size_t make(const struct seed *seeds, unsigned count, uint8_t *to)
 	if (number(3) == 0)
 		n += piece(seeds, count, to + n, INPUT_MAX - n);
 	for (unsigned flips = number(5); n > 0 && flips > 0; flips--)
-		to[number((uint32_t)n)] = (uint8_t)(number(2) ? number(256) : (uint32_t)0xff >> number(9));
+		to[number((uint32_t)n)] =
+			(uint8_t)(number(2) ? number(256) : (uint32_t)0xff >> number(9));
 	return n;
 }
 
