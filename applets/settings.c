@@ -44,17 +44,17 @@ static const char one_time_auth[] = "One time auth has been deprecated. Try AEAD
 
 static const struct option_row rows[] = {
 	/* where */
-	{ FLAG('s', NULL, "HOST"), KEY("server"), FOR(CLIENTS), FIELD(LIST, server),
+	{ FLAG('s', NULL, "HOST"), KEY("server"), FOR(CLIENTS), FIELD(LIST, top.server),
 	  .custom = value_server,
 	  HELP("server: host, host:port or [v6]:port; may be repeated") },
-	{ FLAG('s', NULL, "HOST"), KEY("server"), FOR(S | M), FIELD(LIST, server),
+	{ FLAG('s', NULL, "HOST"), KEY("server"), FOR(S | M), FIELD(LIST, top.server),
 	  .custom = value_server,
 	  HELP("address to listen on (0.0.0.0); may be repeated") },
-	{ FLAG('p', NULL, "PORT"), KEY("server_port"), FOR(CLIENTS), FIELD(PORT, server_port),
+	{ FLAG('p', NULL, "PORT"), KEY("server_port"), FOR(CLIENTS), FIELD(PORT, top.server_port),
 	  HELP("port of the server") },
-	{ FLAG('p', NULL, "PORT"), KEY("server_port"), FOR(S), FIELD(PORT, server_port),
+	{ FLAG('p', NULL, "PORT"), KEY("server_port"), FOR(S), FIELD(PORT, top.server_port),
 	  HELP("port to listen on") },
-	{ FLAG('p', NULL, "PORT"), FOR(M), FIELD(IGNORE, server_port), BITS(HIDDEN) },
+	{ FLAG('p', NULL, "PORT"), FOR(M), FIELD(IGNORE, top.server_port), BITS(HIDDEN) },
 	{ FLAG('b', NULL, "ADDRESS"), KEY("local_address"), FOR(CLIENTS), FIELD(LIST, local),
 	  .custom = value_listen,
 	  HELP("address to listen on (127.0.0.1)") },
@@ -73,14 +73,23 @@ static const struct option_row rows[] = {
 	  HELP("where the tunnel leads") },
 
 	/* what lies on the wire */
-	{ FLAG('k', "password", "PASSWORD"), KEY("password"), FOR(ALL), FIELD(STRING, raw.password),
+	{ KEY("servers"), FOR(CLIENTS | S), FIELD(CUSTOM, top), .custom = value_servers },
+	{ KEY("users"), FOR(S), FIELD(CUSTOM, top.users), .custom = value_users },
+	{ FLAG('k', "password", "PASSWORD"), KEY("password"), FOR(ALL), FIELD(STRING, top.password),
 	  BITS(SECRET),
 	  HELP("password; better in the configuration file or the environment") },
-	{ FLAG(0, "key", "KEY"), KEY("key"), FOR(RELAYS), FIELD(STRING, raw.key), BITS(SECRET),
-	  HELP("the key itself, in base64url; stronger than a password") },
-	{ FLAG('m', NULL, "METHOD"), KEY("method"), FOR(ALL), FIELD(CUSTOM, method),
+	{ FLAG(0, "key", "KEY"), KEY("key"), FOR(RELAYS), FIELD(STRING, top.key_text), BITS(SECRET),
+	  HELP("the key itself, as ss-key makes it; stronger than a password") },
+	{ FLAG('m', NULL, "METHOD"), KEY("method"), FOR(ALL), FIELD(CUSTOM, top.method),
 	  .custom = value_method,
 	  HELP("method (chacha20-ietf-poly1305)") },
+	{ FLAG(0, "printable-salt", NULL), KEY("printable_salt"), FOR(CLIENTS),
+	  FIELD(BOOL, printable_salt), BITS(OURS),
+	  HELP("begin connections with printable characters, for censored networks") },
+	{ KEY("prefix"), FOR(CLIENTS), FIELD(CUSTOM, prefix), .custom = value_prefix },
+	{ FLAG(0, "padding", "MIN-MAX"), KEY("padding"), FOR(CLIENTS), FIELD(CUSTOM, padded),
+	  .custom = value_padding, BITS(OURS),
+	  HELP("bytes added to a request of the 2022 methods (0-900)") },
 	{ FLAG('u', NULL, NULL), FOR(ALL), FIELD(SET, mode), .min = MODE_TCP_AND_UDP, BITS(UNBUILT),
 	  HELP("TCP and UDP") },
 	{ FLAG('U', NULL, NULL), FOR(ALL), FIELD(SET, mode), .min = MODE_UDP_ONLY, BITS(UNBUILT),
@@ -111,10 +120,10 @@ static const struct option_row rows[] = {
 
 	/* names */
 	{ FLAG('d', "nameserver", "LIST"), KEY("nameserver"), FOR(S | M), FIELD(STRING, nameserver),
-	  BITS(OURS),
+	  .custom = value_nameserver, BITS(OURS),
 	  HELP("name servers, ip[:port],... (/etc/resolv.conf)") },
 	{ FLAG(0, "nameserver", "LIST"), KEY("nameserver"), FOR(CLIENTS), FIELD(STRING, nameserver),
-	  BITS(OURS),
+	  .custom = value_nameserver, BITS(OURS),
 	  HELP("name servers, ip[:port],... (/etc/resolv.conf)") },
 	{ FLAG('6', NULL, NULL), KEY("ipv6_first"), FOR(ALL), FIELD(BOOL, ipv6_first),
 	  HELP("try IPv6 addresses of a name first") },
@@ -206,10 +215,36 @@ static const struct option_row rows[] = {
 	{ FLAG('A', NULL, NULL), KEY("auth"), FOR(ALL), FIELD(REFUSE, program), BITS(HIDDEN),
 	  HELP(one_time_auth) },
 };
+
+#undef FIELD
+#define FIELD(type_, field_) .type = OPTION_##type_, .offset = offsetof(struct settings_place, field_)
+
+/* What an element of `servers` may have; it takes the port and the method of the top level where it
+ * has none. What is only a note for other programs is passed over. */
+static const struct option_row element_rows[] = {
+	{ KEY("server"), FOR(ALL), FIELD(LIST, server), .custom = value_server },
+	{ KEY("address"), FOR(ALL), FIELD(LIST, server), .custom = value_server },
+	{ KEY("server_port"), FOR(ALL), FIELD(PORT, server_port) },
+	{ KEY("port"), FOR(ALL), FIELD(PORT, server_port) },
+	{ KEY("method"), FOR(ALL), FIELD(CUSTOM, method), .custom = value_method },
+	{ KEY("password"), FOR(ALL), FIELD(STRING, password), BITS(SECRET) },
+	{ KEY("key"), FOR(ALL), FIELD(STRING, key_text), BITS(SECRET) },
+	{ KEY("users"), FOR(S), FIELD(CUSTOM, users), .custom = value_users },
+	{ KEY("disabled"), FOR(ALL), FIELD(BOOL, disabled) },
+	{ KEY("mode"), FOR(ALL), FIELD(WORD, mode), .words = modes, BITS(UNBUILT) },
+	{ KEY("plugin"), FOR(ALL), FIELD(STRING, plugin), BITS(UNBUILT) },
+	{ KEY("acl"), FOR(ALL), FIELD(STRING, acl), BITS(UNBUILT) },
+	{ KEY("plugin_opts"), FOR(ALL), FIELD(IGNORE, plugin) },
+	{ KEY("id"), FOR(ALL), FIELD(IGNORE, plugin) },
+	{ KEY("name"), FOR(ALL), FIELD(IGNORE, plugin) },
+	{ KEY("remarks"), FOR(ALL), FIELD(IGNORE, plugin) },
+};
 /* clang-format on */
 
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROWS = sizeof rows / sizeof rows[0], ELEMENT_ROWS = sizeof element_rows / sizeof element_rows[0] };
 _Static_assert((int)ROWS <= (int)OPTION_ROWS_MAX, "struct options remembers every row");
+/* -s wins over both `server` and `servers`; and value_server() fills either struct. */
+_Static_assert(offsetof(struct settings, top.server) == 0, "the place comes first");
 
 /* The names of the programs, and what each cannot do without. */
 static const struct {
@@ -256,12 +291,25 @@ struct options settings_options(struct settings *s, struct options_reason *reaso
 	};
 }
 
+struct options settings_element(struct settings_place *place, enum program program,
+				struct options_reason *reason)
+{
+	return (struct options){
+		.rows = element_rows,
+		.count = ELEMENT_ROWS,
+		.program_name = name_of,
+		.program = program,
+		.into = place,
+		.reason = reason,
+	};
+}
+
 void settings_defaults(struct settings *s, enum program program)
 {
 	*s = (struct settings){
 		.program = program,
 		.name = name_of(program),
-		.method = wire_find("chacha20-ietf-poly1305"),
+		.top.method = wire_find("chacha20-ietf-poly1305"),
 		.socket = { .no_delay = true, .keep_alive = 60, .dscp = -1 },
 		.workers = 1,
 		.replay_size = program & CLIENTS ? 10000 : 1000000,
@@ -288,6 +336,4 @@ void settings_free(struct settings *s)
 
 	options_free(&o);
 	value_free(s);
-	sodium_memzero(s->key, sizeof s->key);
-	s->key_len = 0;
 }

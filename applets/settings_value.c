@@ -1,17 +1,15 @@
 /*
- * * The settings that are more than a string or a number. Called through the table in settings.c
- * while * flags and keys are read; owns nothing: lists are freed by value_free().
+ * The settings that are more than a string or a number. Called through the table in settings.c
+ * while flags and keys are read; owns nothing: lists are freed by value_free().
  */
 #include "applets/settings_value.h"
 
 #include "applets/settings.h"
+#include "net/nameservers.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-enum { LOGIN_MAX = 255 }; /* RFC 1929: the length is one byte */
 
 static const char host_form[] = "must be host, host:port or [v6]:port, not '%.60s'";
 static const char address_form[] = "must be an IP address, not '%.60s'";
@@ -46,22 +44,22 @@ static int parse_listen(struct options *o, struct endpoint *endpoint, const char
 
 int value_server(struct options *o, const struct option_value *value)
 {
-	struct settings *s = o->into;
-	bool listens = s->program & (PROGRAM_SERVER | PROGRAM_MANAGER);
+	struct settings_place *place = o->into;
+	bool listens = o->program & (PROGRAM_SERVER | PROGRAM_MANAGER);
 	struct endpoint endpoint;
 
 	if (!value->text) {
-		s->servers = 0;
+		place->servers = 0;
 		return 0;
 	}
 	if ((listens ? parse_listen : parse_host)(o, &endpoint, value->text) < 0)
 		return -1;
-	if (s->servers == SETTINGS_SERVERS) {
+	if (place->servers == SETTINGS_SERVERS) {
 		options_warn(o, "takes %d at most, '%.60s' is ignored", SETTINGS_SERVERS,
 			     value->text);
 		return 0;
 	}
-	s->server[s->servers++] = endpoint;
+	place->server[place->servers++] = endpoint;
 	return 0;
 }
 
@@ -137,26 +135,108 @@ int value_tunnel(struct options *o, const struct option_value *value)
 	return 0;
 }
 
+/* Only looked at here: the string is kept as it is, for resolve_open(). */
+int value_nameserver(struct options *o, const struct option_value *value)
+{
+	const char *text = options_text(o, value, "a string");
+	struct nameservers list;
+
+	if (!text)
+		return -1;
+	if (nameservers_list(&list, text) < 0)
+		return options_fail(o, "must be a list of ip[:port],... not '%.60s'", text);
+	return 0;
+}
+
 int value_method(struct options *o, const struct option_value *value)
 {
-	struct settings *s = o->into;
+	struct settings_place *place = o->into;
 	const char *text = options_text(o, value, "a string");
-	char all[400] = "";
-	size_t n = 0;
 
 	if (!text)
 		return -1;
 	if (!*text)
 		return 0;
-	s->method = wire_find(text);
-	if (s->method)
+	place->method = wire_find(text);
+	if (place->method)
 		return 0;
-	for (unsigned i = 0; wire_list(i) && n < sizeof all; i++)
-		n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "",
-				      wire_list(i)->name);
-	return options_fail(
-		o, "has an invalid cipher name: %.40s (failed to initialize ciphers; there are %s)",
-		text, all);
+	return options_fail(o,
+			    "has an invalid cipher name: %.40s (failed to initialize ciphers; "
+			    "shadowsocks --version lists those that there are)",
+			    text);
+}
+
+/* A character up to U+00FF, which stands for the byte of its number; the bytes of text it takes, 0:
+ * another. */
+static size_t latin1(const unsigned char *text, size_t n, unsigned char *byte)
+{
+	if (n && text[0] < 0x80) {
+		*byte = text[0];
+		return 1;
+	}
+	if (n > 1 && (text[0] == 0xc2 || text[0] == 0xc3)) {
+		*byte = (unsigned char)(text[0] << 6 | (text[1] & 0x3f));
+		return 2;
+	}
+	return 0;
+}
+
+int value_prefix(struct options *o, const struct option_value *value)
+{
+	const struct json *j = value->json;
+	struct settings *s = o->into;
+
+	if (j->type != JSON_STRING)
+		return options_fail(o, "must be a string, not %s", json_type_name(j));
+	s->prefix_len = 0;
+	for (size_t at = 0, used; at < j->len; at += used) {
+		unsigned char byte;
+
+		used = latin1((const unsigned char *)j->text + at, j->len - at, &byte);
+		if (!used)
+			return options_fail(o, "must have bytes, \\u0000 to \\u00ff, and no other "
+					       "characters");
+		if (s->prefix_len == WIRE_PREFIX_MAX)
+			return options_fail(o, "must have %d bytes at most", WIRE_PREFIX_MAX);
+		s->prefix[s->prefix_len++] = byte;
+	}
+	return 0;
+}
+
+/* Digits at *text up to WIRE_PADDING_MAX; *text is then behind them. 0, or -1. */
+static int parse_padding(const char **text, uint16_t *padding)
+{
+	unsigned n = 0;
+	const char *p = *text;
+
+	while (*p >= '0' && *p <= '9' && n <= WIRE_PADDING_MAX)
+		n = n * 10 + (unsigned)(*p++ - '0');
+	if (p == *text || n > WIRE_PADDING_MAX)
+		return -1;
+	*padding = (uint16_t)n;
+	*text = p;
+	return 0;
+}
+
+int value_padding(struct options *o, const struct option_value *value)
+{
+	const char *text = options_text(o, value, "a string or an integer"), *p = text;
+	struct settings *s = o->into;
+	bool good;
+
+	if (!text)
+		return -1;
+	good = parse_padding(&p, &s->padding_min) == 0;
+	s->padding_max = s->padding_min;
+	if (good && *p == '-') {
+		p++;
+		good = parse_padding(&p, &s->padding_max) == 0;
+	}
+	if (!good || *p || s->padding_max < s->padding_min)
+		return options_fail(o, "must be MIN-MAX or one number, from 0 to %d, not '%.60s'",
+				    WIRE_PADDING_MAX, text);
+	s->padded = true;
+	return 0;
 }
 
 /* RFC 2474, 2597, 3246: EF, CS0 to CS7, AF11 to AF43, or a number. */
@@ -233,122 +313,5 @@ int value_dscp(struct options *o, const struct option_value *value)
 	if (dscp < 0)
 		return -1;
 	s->socket.dscp = dscp;
-	return 0;
-}
-
-static unsigned children(const struct json *container)
-{
-	unsigned n = 0;
-
-	for (const struct json *j = container->first; j; j = j->next)
-		n++;
-	return n;
-}
-
-static void wipe(char *text)
-{
-	if (text)
-		sodium_memzero(text, strlen(text));
-	free(text);
-}
-
-static void free_logins(struct settings *s)
-{
-	while (s->socks_auths--) {
-		wipe(s->socks_auth[s->socks_auths].user);
-		wipe(s->socks_auth[s->socks_auths].password);
-	}
-	free(s->socks_auth);
-	s->socks_auth = NULL;
-	s->socks_auths = 0;
-}
-
-static void free_ports(struct settings *s)
-{
-	while (s->ports--)
-		wipe(s->port_password[s->ports].password);
-	free(s->port_password);
-	s->port_password = NULL;
-	s->ports = 0;
-}
-
-void value_free(struct settings *s)
-{
-	free_logins(s);
-	free_ports(s);
-}
-
-/* One field of a login, copied; NULL after failing. */
-static char *login_field(struct options *o, const struct json *login, const char *name)
-{
-	const struct json *j = json_member(login, name);
-	char *copy;
-
-	if (!j || !json_plain(j) || j->len < 1 || j->len > LOGIN_MAX) {
-		options_fail(o, "needs a '%s' of 1 to %d bytes here", name, LOGIN_MAX);
-		return NULL;
-	}
-	copy = strdup(j->text);
-	if (!copy)
-		options_fail(o, "does not fit into memory");
-	return copy;
-}
-
-int value_socks_auth(struct options *o, const struct option_value *value)
-{
-	const struct json *list = value->json;
-	struct settings *s = o->into;
-
-	if (list->type != JSON_ARRAY)
-		return options_fail(o, "must be an array of objects with user and password, not %s",
-				    json_type_name(list));
-	if (!list->first) /* nobody could log in, or everybody: it must not be guessed */
-		return options_fail(o, "must not be an empty array");
-	free_logins(s);
-	s->socks_auth = calloc(children(list), sizeof *s->socks_auth);
-	if (!s->socks_auth)
-		return options_fail(o, "does not fit into memory");
-	for (const struct json *j = list->first; j; j = j->next) {
-		struct settings_login *login = &s->socks_auth[s->socks_auths++];
-
-		options_at(o, j);
-		login->user = login_field(o, j, "user");
-		login->password = login->user ? login_field(o, j, "password") : NULL;
-		if (!login->password)
-			return -1;
-	}
-	return 0;
-}
-
-int value_port_password(struct options *o, const struct option_value *value)
-{
-	const struct json *map = value->json;
-	struct settings *s = o->into;
-
-	if (map->type != JSON_OBJECT)
-		return options_fail(o, "must be an object of ports and passwords, not %s",
-				    json_type_name(map));
-	free_ports(s);
-	s->port_password = calloc(children(map) + 1, sizeof *s->port_password);
-	if (!s->port_password)
-		return options_fail(o, "does not fit into memory");
-	for (const struct json *j = map->first; j; j = j->next) {
-		struct settings_port *port = &s->port_password[s->ports];
-		const char *text;
-
-		options_at(o, j);
-		if (options_port(j->name, &port->port) < 0)
-			return options_fail(o,
-					    "must have ports from 1 to 65535 as names, not '%.60s'",
-					    j->name);
-		text = options_text(o, &(struct option_value){ .json = j },
-				    "an object of ports and passwords");
-		if (!text || !*text)
-			return text ? options_fail(o, "must not have an empty password") : -1;
-		port->password = strdup(text);
-		if (!port->password)
-			return options_fail(o, "does not fit into memory");
-		s->ports++;
-	}
 	return 0;
 }

@@ -1,7 +1,8 @@
 /*
- * * Settings whose text has a form of its own: addresses, methods, lists of logins. These are the
- * custom * rows of the table in settings.c, which alone uses them; each puts one value into the
- * struct settings * that options->into is.
+ * Settings whose text has a form of its own: addresses, methods, lists. These are the custom rows
+ * of the tables in settings.c, which alone uses them; each puts one value into what options->into
+ * is, a struct settings. Those marked `place` need no more than a struct settings_place, which is
+ * also how a struct settings begins.
  */
 #ifndef APPLETS_SETTINGS_VALUE_H
 #define APPLETS_SETTINGS_VALUE_H
@@ -9,19 +10,29 @@
 #include "core/options.h"
 
 struct settings;
+struct settings_place;
+struct settings_user;
 
-int value_server(struct options *options, const struct option_value *value);
+int value_server(struct options *options, const struct option_value *value); /* place */
+int value_method(struct options *options, const struct option_value *value); /* place */
 int value_listen(struct options *options, const struct option_value *value);
 int value_source(struct options *options, const struct option_value *value);
 int value_source4(struct options *options, const struct option_value *value);
 int value_source6(struct options *options, const struct option_value *value);
 int value_tunnel(struct options *options, const struct option_value *value);
-int value_method(struct options *options, const struct option_value *value);
+int value_prefix(struct options *options, const struct option_value *value);
+int value_padding(struct options *options, const struct option_value *value);
 int value_dscp(struct options *options, const struct option_value *value);
+
+/* settings_lists.c */
 int value_socks_auth(struct options *options, const struct option_value *value);
 int value_port_password(struct options *options, const struct option_value *value);
+int value_users(struct options *options, const struct option_value *value); /* place */
+int value_servers(struct options *options, const struct option_value *value);
 
-/* Wipe and free what the last two have made. */
+/* Wipe and free what the lists and the keys of places have. */
 void value_free(struct settings *settings);
+void value_free_users(struct settings_user **users, unsigned *count);
+void value_free_place(struct settings_place *place);
 
 #endif

@@ -49,7 +49,7 @@ struct json_error {
 };
 
 /* Read text[0..n): 0, or -1 with *error filled and *document empty. A name that appears twice is
- * kept * twice, see json_member(). A lone half of a surrogate pair is an error. */
+ * kept twice, see json_member(). A lone half of a surrogate pair is an error. */
 int json_parse(struct json_document *document, const char *text, size_t n,
 	       struct json_error *error);
 

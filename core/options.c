@@ -1,7 +1,7 @@
 /*
- * * The options reader. Flags and keys meet in store(), which turns one value into one field by
- * the * type of its row. Called by applets/settings.c, which has the rows; owns nothing but the
- * strings it * puts into the caller's struct.
+ * The options reader. Flags and keys meet in store(), which turns one value into one field by the
+ * type of its row. Called by applets/settings.c, which has the rows; owns nothing but the strings
+ * it puts into the caller's struct.
  */
 #include "core/options.h"
 
@@ -177,6 +177,8 @@ static int store_string(struct options *o, const struct option_row *row,
 		return -1;
 	if ((row->bits & OPTION_UNBUILT) && *text)
 		return unbuilt(o);
+	if (row->custom && *text && row->custom(o, value) < 0)
+		return -1;
 	forget(field, row->bits & OPTION_SECRET);
 	if (!*text)
 		return 0;

@@ -20,7 +20,8 @@ enum { OPTION_ROWS_MAX = 96, OPTION_REASON_MAX = 600 };
 enum option_type {
 	OPTION_BOOL,   /* bool; a flag without argument sets it, JSON takes true and false */
 	OPTION_SET,    /* uint8_t; a flag without argument, stores `min` */
-	OPTION_STRING, /* char *, of malloc(); JSON takes numbers too; "" is as good as absent */
+	OPTION_STRING, /* char *, of malloc(); JSON takes numbers too; "" is as good as absent; a
+			  row->custom may refuse it */
 	OPTION_NUMBER, /* unsigned, min to max */
 	OPTION_PORT,   /* uint16_t, 1 to 65535; JSON takes a number or its digits in a string */
 	OPTION_LIST,   /* row->custom for each item; the flag repeats, JSON takes one or an array */
@@ -39,7 +40,7 @@ enum option_bits {
 		8, /* younger than the scripts that abbreviate: loses against rows without it */
 	OPTION_HIDDEN = 16, /* not in the help text */
 	/* Understood, but nothing acts on it yet: any value but the default is fatal. The change
-	 * that * builds the feature removes the bit. */
+	 * that builds the feature removes the bit. */
 	OPTION_UNBUILT = 32
 };
 
@@ -98,7 +99,7 @@ int options_flags(struct options *options, int argc, char **argv);
 int options_json(struct options *options, const char *file, const struct json *root);
 
 /* For custom rows: the reason or a warning, preceded by where the value stands and its name. Never
- * with * a secret in it. options_fail() returns -1. */
+ * with a secret in it. options_fail() returns -1. */
 __attribute__((format(printf, 2, 3))) int options_fail(struct options *options, const char *format,
 						       ...);
 __attribute__((format(printf, 2, 3))) void options_warn(struct options *options, const char *format,
@@ -108,7 +109,7 @@ __attribute__((format(printf, 2, 3))) void options_warn(struct options *options,
 void options_at(struct options *options, const struct json *part);
 
 /* For custom rows: the text of a string (without NUL) or number, or NULL after failing; `kinds`
- * says * what is allowed: "a string or an object". */
+ * says what is allowed: "a string or an object". */
 const char *options_text(struct options *options, const struct option_value *value,
 			 const char *kinds);
 
