@@ -18,7 +18,7 @@
 enum ready {
 	READY_IN = 1,	/* a read may give bytes or the end */
 	READY_OUT = 2,	/* a write may take bytes; a connect has ended */
-	READY_EOF = 4,	/* the peer sends no more: a short read is no proof of emptiness */
+	READY_EOF = 4,	/* the peer sends no more, or urgent data: a short read is no proof of emptiness */
 	READY_ERROR = 8 /* reset or failed: the next read or write tells why */
 };
 
@@ -36,6 +36,10 @@ struct burial {
 	struct burial *next;
 	void (*bury)(struct burial *);
 };
+
+/* Tell the time by `clock`, ms, instead of the system's clock; NULL: the system's again. For tests, before
+ * reactor_open(). How long a turn may wait is still counted by the system. */
+void reactor_clock(uint64_t (*clock)(void));
 
 /* Open the poller. 0, or -1 with errno. To be called again by each child that serves, before anything
  * else here: until then it shares its parent's poller. What was watched, queued or timed is not any
