@@ -17,7 +17,7 @@ int poller_open(void)
 int poller_watch(int poller, int fd, struct source *source)
 {
 	struct epoll_event event = {
-		.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+		.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET,
 		.data.ptr = source,
 	};
 
@@ -38,7 +38,7 @@ static uint8_t translate(uint32_t events)
 		ready |= READY_IN;
 	if (events & EPOLLOUT)
 		ready |= READY_OUT;
-	if (events & EPOLLRDHUP)
+	if (events & (EPOLLRDHUP | EPOLLPRI)) /* a read ends short where urgent data is, too */
 		ready |= READY_IN | READY_EOF;
 	if (events & (EPOLLERR | EPOLLHUP))
 		ready |= READY_IN | READY_OUT | READY_EOF | READY_ERROR;
