@@ -258,6 +258,14 @@ int socket_error(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno : error;
 }
 
+bool socket_connected(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+
+	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
+}
+
 void socket_reset_on_close(int fd)
 {
 	struct linger now = { .l_onoff = 1, .l_linger = 0 };

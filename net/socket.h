@@ -43,6 +43,10 @@ int socket_connect(const struct sockaddr *address, socklen_t len,
 /* The outcome of a connect that was in progress, once writable: 0 or the errno. */
 int socket_error(int fd);
 
+/* False while a connect is under way, also where fast open took bytes for it already, and once the
+ * connection is over. */
+bool socket_connected(int fd);
+
 /* When it is closed, the peer gets a reset, not an end. fd may be -1. */
 void socket_reset_on_close(int fd);
 
