@@ -60,12 +60,23 @@ static socklen_t address(const struct dial *dial, unsigned i, struct sockaddr_st
 	return endpoint_socket(dial->to, to);
 }
 
-static struct attempt *unused(struct dial *dial)
+/* The index of an attempt that is not under way, or -1. */
+static int unused(const struct dial *dial)
 {
 	for (int i = 0; i < DIAL_AT_ONCE; i++)
 		if (dial->attempts[i].source.fd < 0)
-			return &dial->attempts[i];
-	return NULL;
+			return i;
+	return -1;
+}
+
+static int oldest(const struct dial *dial)
+{
+	int found = 0;
+
+	for (int i = 1; i < DIAL_AT_ONCE; i++)
+		if (dial->number[i] < dial->number[found])
+			found = i;
+	return found;
 }
 
 static void give_up(struct dial *dial, struct attempt *attempt, int error)
@@ -75,29 +86,37 @@ static void give_up(struct dial *dial, struct attempt *attempt, int error)
 	dial->may_start = true;
 }
 
-/* Try the next address. */
-static void begin(struct dial *dial, struct attempt *attempt)
+/* Try the next address. DONE: it is under way, or cannot be tried. FAIL: no descriptor. */
+static enum step begin(struct dial *dial)
 {
+	int i = unused(dial) >= 0 ? unused(dial) : oldest(dial);
+	struct attempt *attempt = &dial->attempts[i];
 	struct sockaddr_storage to;
-	socklen_t len = address(dial, dial->next++, &to);
+	socklen_t len = address(dial, dial->next, &to);
 	bool connected;
+
+	reactor_forget(&attempt->source);
+
 	int fd = socket_connect((struct sockaddr *)&to, len, dial->options, dial->early && addresses(dial) == 1,
 				&connected);
 
 	if (fd < 0) {
 		dial->error = errno;
-		if (errno == EMFILE || errno == ENFILE) /* the next would fare no better */
-			dial->next = (uint8_t)addresses(dial);
-		return;
+		if (dial_is_short(dial))
+			return FAIL;
+		dial->next++;
+		return DONE;
 	}
+	dial->number[i] = dial->next++;
 	if (reactor_watch(&attempt->source, fd, connected ? READY_OUT : 0, attempt_woken) < 0) {
 		dial->error = errno;
 		close(fd);
-		return;
+		return DONE;
 	}
 	dial->may_start = false;
 	if (dial->next < addresses(dial))
-		reactor_after(&dial->stagger, DIAL_STAGGER);
+		reactor_after(&dial->stagger, unused(dial) >= 0 ? DIAL_STAGGER : DIAL_PATIENCE);
+	return DONE;
 }
 
 /* DONE: this attempt is connected, and handed over. WAIT: it is under way. FAIL: there is none. */
@@ -137,15 +156,20 @@ enum step dial_run(struct dial *dial, struct source *to, void (*wake)(struct sou
 				return DONE;
 			pending |= outcome == WAIT;
 		}
-		struct attempt *attempt = unused(dial);
 		bool more = dial->next < addresses(dial);
 
 		if (!more && !pending)
 			return FAIL;
-		if (!more || !dial->may_start || !attempt)
+		if (!more || !dial->may_start)
 			return WAIT;
-		begin(dial, attempt);
+		if (begin(dial) == FAIL)
+			return pending ? WAIT : FAIL;
 	}
+}
+
+bool dial_is_short(const struct dial *dial)
+{
+	return dial->error == EMFILE || dial->error == ENFILE;
 }
 
 void dial_end(struct dial *dial)

@@ -12,8 +12,9 @@
 #include "net/socket.h"
 
 enum {
-	DIAL_AT_ONCE = 3,  /* attempts under way at a time */
-	DIAL_STAGGER = 250 /* ms until the next address is tried beside a silent one */
+	DIAL_AT_ONCE = 3,    /* attempts under way at a time */
+	DIAL_STAGGER = 250,  /* ms until the next address is tried beside a silent one */
+	DIAL_PATIENCE = 2000 /* ms until the oldest attempt makes room for one more address */
 };
 
 struct dial;
@@ -30,10 +31,11 @@ struct dial {
 	const struct socket_options *options;
 	void (*changed)(struct dial *); /* look again: dial_run() */
 	struct attempt attempts[DIAL_AT_ONCE];
-	uint8_t next;	/* the address to be tried next */
-	bool early;	/* the owner will write at once: fast open is worth it */
-	bool may_start; /* the stagger has passed, or an attempt failed */
-	int error;	/* errno of the last attempt that failed */
+	uint8_t number[DIAL_AT_ONCE]; /* which address each attempt tries */
+	uint8_t next;		      /* the address to be tried next */
+	bool early;		      /* the owner will write at once: fast open is worth it */
+	bool may_start;		      /* the stagger has passed, or an attempt failed */
+	int error;		      /* errno of the last attempt that failed */
 };
 
 /* Begin. changed() is called later, from the reactor, whenever dial_run() may have more to say. */
@@ -43,6 +45,9 @@ void dial_start(struct dial *dial, const struct endpoint *to, const struct socke
 /* DONE: the connection is given to `to`, watched, to wake by `wake`. WAIT. FAIL: dial->error, which
  * is EHOSTUNREACH if the name has no address and EAGAIN if no name server answered. */
 enum step dial_run(struct dial *dial, struct source *to, void (*wake)(struct source *));
+
+/* It failed because there is no descriptor left: dial_run() may be called again once there is one. */
+bool dial_is_short(const struct dial *dial);
 
 /* Give everything back; idempotent, also for a zeroed dial. */
 void dial_end(struct dial *dial);
