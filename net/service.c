@@ -10,6 +10,7 @@
 #include "net/session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,13 +61,23 @@ static bool is_shortage(int error)
 	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+static bool is_full(const struct engine *engine)
+{
+	return engine->sessions.live == engine->sessions.max;
+}
+
+static bool somebody_knocks(int listener)
+{
+	struct pollfd look = { .fd = listener, .events = POLLIN };
+
+	return poll(&look, 1, 0) > 0;
+}
+
+/* Full of sessions that have proved something: whoever knocks is refused. */
 static void admit(struct service *service, int fd, const struct sockaddr_storage *peer)
 {
 	if (session_open(service, fd, peer))
 		return;
-	/* An evicted session's memory is free after this turn only: whoever knocks now is refused, the
-	 * next has room. */
-	engine_evict(service->engine);
 	log_peer(LOG_KIND_ACCEPT, "no room for another session: the limit is %u", service->engine->sessions.max);
 	close(fd);
 }
@@ -77,6 +88,9 @@ static void listener_woken(struct source *source)
 
 	for (int i = 0; i < ACCEPTS; i++) {
 		struct sockaddr_storage peer;
+
+		if (is_full(service->engine) && somebody_knocks(source->fd) && engine_evict(service->engine))
+			break; /* its memory is free after this turn */
 		int fd = socket_accept(source->fd, &service->sockets, &peer);
 
 		if (fd >= 0) {
