@@ -11,6 +11,7 @@
 #include "net/session.h"
 
 #include <dirent.h>
+#include <errno.h>
 
 enum {
 	TICK = 1000,	      /* ms */
@@ -40,17 +41,18 @@ static struct session *stuck_holder(struct engine *engine)
 	return worst;
 }
 
+static bool can_serve(const struct engine *engine)
+{
+	return engine->blocks.max - engine->blocks.leased >= ENGINE_SERVING;
+}
+
 static void tick(struct timer *timer)
 {
 	struct engine *engine = container_of(timer, struct engine, tick);
+	struct session *stuck;
 
-	if (!list_empty(&engine->waiting)) {
-		struct session *s = stuck_holder(engine);
-
-		if (s)
-			session_close(s, WHY_MEMORY);
-		engine_serve_waiting(engine);
-	}
+	while (!list_empty(&engine->waiting) && !can_serve(engine) && (stuck = stuck_holder(engine)))
+		session_close(stuck, WHY_MEMORY);
 	block_trim(&engine->blocks, KEPT_BLOCKS);
 	log_flush(reactor_now());
 	engine->quiet_ticks = engine->sessions.live > 0 ? 0 : engine->quiet_ticks + 1;
@@ -61,6 +63,10 @@ static void tick(struct timer *timer)
 int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks)
 {
 	*engine = (struct engine){ .quiet_ticks = 0 };
+	if (blocks < ENGINE_SERVING) {
+		errno = EINVAL;
+		return -1;
+	}
 	list_init(&engine->strangers);
 	list_init(&engine->guests);
 	list_init(&engine->waiting);
@@ -105,21 +111,28 @@ void engine_stir(struct engine *engine)
 		reactor_after(&engine->tick, TICK);
 }
 
-void engine_wait(struct engine *engine, struct list *waiting)
+void engine_wait(struct engine *engine, struct session *session)
 {
-	if (list_empty(waiting))
-		list_append(&engine->waiting, waiting);
+	if (list_empty(&session->waiting))
+		list_append(&engine->waiting, &session->waiting);
 }
 
-void engine_serve_waiting(struct engine *engine)
+size_t engine_reserve(const struct engine *engine, const struct session *session)
 {
-	if (list_empty(&engine->waiting) || engine->blocks.leased == engine->blocks.max)
+	if (engine->served == session || (!engine->served && list_empty(&engine->waiting)))
+		return 0;
+	return (size_t)ENGINE_SERVING * BLOCK_ROOM;
+}
+
+void engine_serve_waiting(struct engine *engine, const struct session *ran)
+{
+	if (engine->served == ran)
+		engine->served = NULL;
+	if (engine->served || list_empty(&engine->waiting) || !can_serve(engine))
 		return;
-
-	struct session *s = container_of(engine->waiting.next, struct session, waiting);
-
-	list_remove(&s->waiting);
-	reactor_again(&s->near);
+	engine->served = container_of(engine->waiting.next, struct session, waiting);
+	list_remove(&engine->served->waiting);
+	reactor_again(&engine->served->near);
 }
 
 static unsigned count_descriptors(void)

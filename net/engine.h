@@ -17,12 +17,17 @@ struct session;
 /* Kinds of lines that peers cause, each with a ration of its own (log_peer). */
 enum log_kind { LOG_KIND_ACCEPT, LOG_KIND_RESOLVE, LOG_KIND_CONNECT, LOG_KIND_REFUSED };
 
+/* Blocks that are enough for the smallest step of any flow. Who waits for blocks is woken when so many are
+ * free, and they are kept for it until it has run. */
+enum { ENGINE_SERVING = 2 };
+
 struct engine {
 	struct slab sessions;
 	struct block_pool blocks;
 	struct list strangers; /* sessions that have proved nothing yet, or were silenced; oldest first */
 	struct list guests;    /* all others, oldest first */
-	struct list waiting;   /* sessions that wait for a block, first come first served */
+	struct list waiting;   /* sessions that wait for blocks, first come first served */
+	struct session *served; /* was woken from there and has not run yet, or NULL */
 	struct timer tick;     /* once a second while there is anything to look after */
 	unsigned quiet_ticks;  /* since the last session ended */
 };
@@ -39,11 +44,14 @@ bool engine_evict(struct engine *engine);
 /* There is a session again: keep the tick going. */
 void engine_stir(struct engine *engine);
 
-/* A session must wait for a block: put session->waiting at the end of the queue, once. */
-void engine_wait(struct engine *engine, struct list *waiting);
+/* A session must wait for blocks: it goes to the end of the queue, once. */
+void engine_wait(struct engine *engine, struct session *session);
 
-/* Blocks may have come back: wake the first who waits for one, if there are any. */
-void engine_serve_waiting(struct engine *engine);
+/* Bytes of free blocks that `session` must leave to those who came before it. */
+size_t engine_reserve(const struct engine *engine, const struct session *session);
+
+/* A session has run, or is closed. Blocks may have come back: wake the first who waits for some. */
+void engine_serve_waiting(struct engine *engine, const struct session *ran);
 
 /* One line about what the process holds, to the log. */
 void engine_report(const struct engine *engine, uint32_t salts);

@@ -20,27 +20,33 @@
 #include <sys/uio.h>
 
 enum {
-	BATCH_MIN = 14, /* log2: 16 KB */
-	BATCH_MAX = 18, /* log2: 256 KB, beyond it caches are lost */
+	BATCH_MIN = 14,	  /* log2: 16 KB */
+	BATCH_MAX = 18,	  /* log2: 256 KB, beyond it caches are lost */
+	BATCH_GROWTH = 2048, /* bytes that sealing may add to a batch */
+	SHARE = 5,	  /* log2: a batch is at most this part of the blocks that are free */
 	TURN = 1 << 20, /* bytes until others have their turn */
 	PAYLOAD_AT = FLOW_SCRATCH / 2 /* in scratch: the payload of a first flight */
 };
 
+_Static_assert((1 << BATCH_MIN) + BATCH_GROWTH <= ENGINE_SERVING * BLOCK_ROOM, "the smallest batch must fit");
+_Static_assert(WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD <= 1 << BATCH_MIN, "the first flight must fit");
+
 static _Alignas(64) unsigned char scratch[FLOW_SCRATCH];
 
-/* The two ends of a flow. */
+/* The two ends of a flow, and what it may still read until others have their turn. */
 struct ends {
 	struct source *from, *to;
 	uint8_t from_side, to_side;
 	struct wire_state *wire;
 	uint64_t *count;
+	size_t budget;
 };
 
 static struct ends ends_of(struct session *s, const struct flow *f)
 {
 	if (f->up)
-		return (struct ends){ &s->near, &s->far, SIDE_NEAR, SIDE_FAR, &s->up_wire, &s->up_bytes };
-	return (struct ends){ &s->far, &s->near, SIDE_FAR, SIDE_NEAR, &s->down_wire, &s->down_bytes };
+		return (struct ends){ &s->near, &s->far, SIDE_NEAR, SIDE_FAR, &s->up_wire, &s->up_bytes, TURN };
+	return (struct ends){ &s->far, &s->near, SIDE_FAR, SIDE_NEAR, &s->down_wire, &s->down_bytes, TURN };
 }
 
 unsigned char *flow_scratch(void)
@@ -61,9 +67,11 @@ void flow_drop(struct session *s, struct flow *f)
 
 bool flow_room(struct session *s, struct flow *f, size_t n)
 {
-	if (n <= block_room(&s->service->engine->blocks, &f->held))
+	struct engine *engine = s->service->engine;
+
+	if (n + engine_reserve(engine, s) <= block_room(&engine->blocks, &f->held))
 		return true;
-	engine_wait(s->service->engine, &s->waiting);
+	engine_wait(engine, s);
 	return false;
 }
 
@@ -110,7 +118,7 @@ static size_t write_some(struct session *s, struct flow *f, const struct ends *e
 static void adapt(struct flow *f, size_t taken, size_t total)
 {
 	if (taken == total) {
-		if (f->batch < BATCH_MAX && total >> f->batch)
+		if (f->batch < BATCH_MAX && total >> (f->batch - 1)) /* opened bytes are fewer than were read */
 			f->batch++;
 		return;
 	}
@@ -163,8 +171,7 @@ static void write_held(struct session *s, struct flow *f, const struct ends *e)
 }
 
 /* Read; > 0 bytes, 0: nothing now, or the source ended or failed and the flow's state says so. */
-static size_t read_some(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov, int n,
-			size_t total)
+static size_t read_some(struct session *s, struct flow *f, struct ends *e, struct iovec *iov, int n, size_t total)
 {
 	ssize_t got = readv(e->from->fd, iov, n);
 
@@ -173,23 +180,25 @@ static size_t read_some(struct session *s, struct flow *f, const struct ends *e,
 		if ((size_t)got < total && !(e->from->ready & (READY_EOF | READY_ERROR)))
 			e->from->ready &= (uint8_t)~READY_IN;
 		s->moved = reactor_now();
+		e->budget -= (size_t)got < e->budget ? (size_t)got : e->budget;
 		return (size_t)got;
 	}
-	if (got < 0 && errno == EAGAIN) {
+	if (got < 0 && errno == EAGAIN && !(s->broken & e->from_side)) {
 		e->from->ready &= (uint8_t)~READY_IN;
 		return 0;
 	}
 	if (got < 0)
 		s->broken |= e->from_side;
 	/* An end inside a chunk, or after the connection failed, is no end. */
-	bool clean = !(s->broken & e->from_side) && f->raw == 0;
-	f->state = clean ? FLOW_DRAINS : FLOW_BREAKS;
+	bool inside = f->code == FLOW_OPEN && (f->raw > 0 || e->wire->length_open);
+	f->state = inside || s->broken & e->from_side ? FLOW_BREAKS : FLOW_DRAINS;
+	s->moved = reactor_now();
 	return 0;
 }
 
 /* The first flight of a direction: salt, upward the address header, and the first payload. The
  * header waits a moment for the payload. False: it still waits. */
-static bool burst_first(struct session *s, struct flow *f, const struct ends *e)
+static bool burst_first(struct session *s, struct flow *f, struct ends *e)
 {
 	unsigned char *payload = scratch + PAYLOAD_AT;
 	size_t n = f->up ? s->shake_len : 0;
@@ -213,7 +222,7 @@ static bool burst_first(struct session *s, struct flow *f, const struct ends *e)
 	return true;
 }
 
-static bool burst_seal(struct session *s, struct flow *f, const struct ends *e)
+static bool burst_seal(struct session *s, struct flow *f, struct ends *e)
 {
 	struct iovec iov[WIRE_IOV];
 	size_t batch = (size_t)1 << f->batch;
@@ -258,7 +267,7 @@ int flow_take(struct session *s, struct flow *f, unsigned char *buf, size_t n)
 	return open_bytes(s, f, &e, buf, n);
 }
 
-static int burst_open(struct session *s, struct flow *f, const struct ends *e)
+static int burst_open(struct session *s, struct flow *f, struct ends *e)
 {
 	size_t had = f->raw, n = had;
 
@@ -283,7 +292,7 @@ static int burst_open(struct session *s, struct flow *f, const struct ends *e)
 }
 
 /* 1: something moved; 0: nothing; -1: forged. */
-static int burst(struct session *s, struct flow *f, const struct ends *e)
+static int burst(struct session *s, struct flow *f, struct ends *e)
 {
 	if (f->code == FLOW_OPEN)
 		return burst_open(s, f, e);
@@ -304,25 +313,50 @@ static bool may_burst(struct session *s, struct flow *f, const struct ends *e)
 
 	if (!(e->to->ready & READY_OUT) || f->out > 0)
 		return false;
-	if (!(e->from->ready & READY_IN) && !whole_chunk && !header)
+	if (whole_chunk)
+		return true; /* what it opens to takes no more blocks than it does */
+	if (!(e->from->ready & READY_IN) && !header)
 		return false;
-	while (f->batch > BATCH_MIN && block_room(&s->service->engine->blocks, &f->held) < (size_t)2 << f->batch)
+	while (f->batch > BATCH_MIN && block_room(&s->service->engine->blocks, &f->held) >> SHARE >> f->batch == 0)
 		f->batch--;
-	return flow_room(s, f, ((size_t)1 << f->batch) + 2048);
+	return flow_room(s, f, ((size_t)1 << f->batch) + BATCH_GROWTH);
+}
+
+/* The source ended before, and now its connection failed. (An end of ours, sent after its end, looks the
+ * same to the poller.) */
+static bool failed_after_end(const struct session *s, const struct flow *f, const struct ends *e)
+{
+	const struct flow *back = f->up ? &s->down : &s->up;
+
+	if (f->state != FLOW_DRAINS && f->state != FLOW_SHUT)
+		return false;
+	return s->broken & e->from_side || (e->from->ready & READY_ERROR && back->state != FLOW_SHUT);
+}
+
+/* The failure is passed on as a reset, which would overtake what the kernel still has to send. */
+static enum flow_result break_off(struct session *s, struct flow *f, const struct ends *e)
+{
+	uint32_t unsent = (uint32_t)socket_unsent(e->to->fd);
+
+	if (unsent == 0 || !socket_connected(e->to->fd))
+		return FLOW_BROKEN;
+	if (unsent != f->need) /* of no other use any more */
+		s->moved = reactor_now();
+	f->need = unsent;
+	return FLOW_WAITS;
 }
 
 /* Nothing more comes from the source: pass the end on once all is written. */
 static enum flow_result finish(struct session *s, struct flow *f, const struct ends *e)
 {
-	if (f->state == FLOW_DRAINS && f->out == 0 && header_is_due(f, e)) {
-		if (!flow_room(s, f, WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD))
-			return FLOW_WAITS;
-		burst_first(s, f, e);
-	}
-	if (f->out > 0 || s->broken & e->to_side)
+	if (f->out > 0)
 		return FLOW_WAITS;
-	if (f->state == FLOW_BREAKS) /* a reset would overtake what the kernel still has to send */
-		return socket_unsent(e->to->fd) > 0 ? FLOW_WAITS : FLOW_BROKEN;
+	if (f->state == FLOW_BREAKS)
+		return break_off(s, f, e);
+	/* With fast open the first bytes may be under way to a peer that has not answered: an end now would
+	 * take them back. */
+	if (!socket_connected(e->to->fd) && !(e->to->ready & READY_ERROR))
+		return FLOW_WAITS;
 	shutdown(e->to->fd, SHUT_WR);
 	f->state = FLOW_SHUT;
 	flow_drop(s, f);
@@ -332,8 +366,9 @@ static enum flow_result finish(struct session *s, struct flow *f, const struct e
 enum flow_result flow_pump(struct session *s, struct flow *f)
 {
 	struct ends e = ends_of(s, f);
-	uint64_t before = *e.count;
 
+	if (failed_after_end(s, f, &e))
+		f->state = FLOW_BREAKS;
 	if (f->state == FLOW_SHUT)
 		return FLOW_ENDED;
 	for (;;) {
@@ -342,7 +377,7 @@ enum flow_result flow_pump(struct session *s, struct flow *f)
 			return f->state == FLOW_BREAKS ? FLOW_BROKEN : FLOW_WAITS;
 		if (f->state != FLOW_RUNS)
 			return finish(s, f, &e);
-		if (*e.count - before >= TURN) {
+		if (e.budget == 0) {
 			reactor_again(e.from);
 			return FLOW_WAITS;
 		}

@@ -4,6 +4,8 @@
  *
  *     FLOW_RUNS ── source ended ───> FLOW_DRAINS ── nothing held ──> FLOW_SHUT (FIN sent)
  *         └──────── source failed ──> FLOW_BREAKS ── all delivered ──> the session is reset
+ *
+ * A source may fail after its end, too: FLOW_DRAINS or FLOW_SHUT, then FLOW_BREAKS.
  */
 #ifndef NET_FLOW_H
 #define NET_FLOW_H
@@ -44,7 +46,8 @@ enum flow_result flow_pump(struct session *session, struct flow *flow);
  * write to yet. 0, or -1: forged. */
 int flow_take(struct session *session, struct flow *flow, unsigned char *buf, size_t n);
 
-/* True if `n` bytes more could be held; otherwise the session now waits for blocks. */
+/* True if `n` bytes more could be held; otherwise the session now waits for blocks, of which it is sure to
+ * find ENGINE_SERVING when it is woken. */
 bool flow_room(struct session *session, struct flow *flow, size_t n);
 
 /* Give back all that is held. */

@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 enum {
-	FIRST_READ = 32768,  /* bytes read at once before the target is known */
-	DISCARD_TURN = 1 << 20 /* bytes discarded until others have their turn */
+	FIRST_READ = 16000, /* bytes read at once before the target is known */
+	TURN = 1 << 20	    /* bytes until others have their turn */
 };
+
+_Static_assert(WIRE_CHUNK + AEAD_TAG + FIRST_READ <= ENGINE_SERVING * BLOCK_ROOM, "a first chunk must fit");
 
 /* Read from the near side: DONE with *n > 0, WAIT, or FAIL. */
 static enum step read_near(struct session *s, void *to, size_t room, size_t *n)
@@ -27,6 +29,7 @@ static enum step read_near(struct session *s, void *to, size_t room, size_t *n)
 
 	if (got > 0) {
 		*n = (size_t)got;
+		s->moved = reactor_now();
 		return DONE;
 	}
 	if (got < 0 && errno == EAGAIN) {
@@ -138,9 +141,13 @@ enum step handshake_open(struct session *s)
 
 	if (s->up.need == 0) /* the first call: how much does it take to tell friend from foe? */
 		flow_take(s, &s->up, buf, 0);
-	for (;;) {
+	for (size_t taken = 0;;) {
 		size_t had, n;
 
+		if (taken >= TURN) { /* empty chunks may come for ever */
+			reactor_again(&s->near);
+			return WAIT;
+		}
 		if (!flow_room(s, &s->up, (size_t)s->up.need + FIRST_READ))
 			return WAIT;
 		had = take_raw(s, buf);
@@ -148,6 +155,7 @@ enum step handshake_open(struct session *s)
 		enum step step = read_near(s, buf + had, FIRST_READ, &n);
 		if (step != DONE)
 			n = 0;
+		taken += n;
 		if (had + n > 0 || step == DONE) {
 			enum step opened = open_first(s, buf, had + n);
 
@@ -171,7 +179,7 @@ enum step handshake_discard(struct session *s)
 		if (step == WAIT)
 			return WAIT;
 		discarded += n;
-		if (discarded >= DISCARD_TURN) {
+		if (discarded >= TURN) {
 			reactor_again(&s->near);
 			return WAIT;
 		}

@@ -125,11 +125,8 @@ static enum step connect_hop(struct session *s)
 {
 	enum step step = dial_run(&s->dial, &s->far, far_woken);
 
-	if (step == FAIL && (s->dial.error == EMFILE || s->dial.error == ENFILE) && engine_evict(s->service->engine)) {
-		dial_end(&s->dial);
-		dial_start(&s->dial, s->hop, &s->service->sockets, false, dial_changed);
+	while (step == FAIL && dial_is_short(&s->dial) && engine_evict(s->service->engine))
 		step = dial_run(&s->dial, &s->far, far_woken);
-	}
 	if (step == FAIL)
 		connect_failed(s);
 	if (step == WAIT && s->near.ready & READY_ERROR) {
@@ -141,39 +138,50 @@ static enum step connect_hop(struct session *s)
 	return step;
 }
 
-/* The sealed side sent, after a good beginning, what does not open: a server falls silent, a client's
- * application must see that the stream is cut. */
+static bool falls_silent(const struct session *s)
+{
+	return s->why == WHY_FORGED && s->service->role->near_sealed;
+}
+
+/* All that arrived before a flow's source failed was passed on. */
+static enum step broken(struct session *s)
+{
+	if (s->why != WHY_FORGED)
+		s->why = WHY_RESET;
+	return falls_silent(s) ? MUTE : FAIL;
+}
+
+/* The sealed side sent, after a good beginning, what does not open: the other side gets what was good,
+ * and must see that the stream is cut. Toward its peer a server falls silent then. */
 static enum step forged(struct session *s, struct flow *flow)
 {
 	s->why = WHY_FORGED;
-	if (s->service->role->near_sealed)
-		return MUTE;
 	flow->state = FLOW_BREAKS;
-	s->broken |= SIDE_FAR;
-	return flow_pump(s, flow) == FLOW_BROKEN ? FAIL : WAIT;
+	return flow_pump(s, flow) == FLOW_BROKEN ? broken(s) : WAIT;
 }
 
 static enum step relay(struct session *s)
 {
 	struct flow *flows[2] = { &s->up, &s->down };
 	enum flow_result result[2];
+	uint8_t known;
 
-	s->why = WHY_RESET;
-	for (int i = 0; i < 2; i++) {
-		if (flows[!i]->state == FLOW_BREAKS) { /* its source, our destination, is gone */
-			result[i] = FLOW_WAITS;
-			continue;
+	do { /* a side that failed as one flow wrote to it is news to the other */
+		known = s->broken;
+		for (int i = 0; i < 2; i++) {
+			if (flows[!i]->state == FLOW_BREAKS) { /* its source, our destination, is gone */
+				result[i] = FLOW_WAITS;
+				continue;
+			}
+			result[i] = flow_pump(s, flows[i]);
+			if (result[i] == FLOW_BROKEN)
+				return broken(s);
+			if (result[i] == FLOW_FORGED)
+				return forged(s, flows[i]);
 		}
-		result[i] = flow_pump(s, flows[i]);
-		if (result[i] == FLOW_BROKEN)
-			return FAIL;
-		if (result[i] == FLOW_FORGED)
-			return forged(s, flows[i]);
-	}
-	/* A side failed, and the flow that reads from it had ended before: nobody else finds out. */
-	if ((s->broken & SIDE_NEAR && s->up.state == FLOW_SHUT) ||
-	    (s->broken & SIDE_FAR && s->down.state == FLOW_SHUT))
-		return FAIL;
+	} while (s->broken != known);
+	if (s->broken == (SIDE_NEAR | SIDE_FAR))
+		return broken(s);
 	if (result[0] == FLOW_ENDED && result[1] == FLOW_ENDED) {
 		s->why = WHY_DONE;
 		return FAIL;
@@ -206,12 +214,21 @@ static void fall_silent(struct session *s)
 		dial_end(&s->dial);
 	s->arrived = s->step == LEARN ? s->began : reactor_now();
 	s->step = SILENT;
+	socket_reset_on_close(s->far.fd);
 	reactor_forget(&s->far);
 	flow_drop(s, &s->up);
 	flow_drop(s, &s->down);
+	wire_wipe(&s->up_wire);
+	wire_wipe(&s->down_wire);
 	list_remove(&s->waiting);
 	list_remove(&s->link);
 	list_append(&s->service->engine->strangers, &s->link);
+}
+
+/* One side's connection failed, or both sides ended. */
+static bool failed(const struct session *s)
+{
+	return s->broken || (s->near.ready | s->far.ready) & READY_ERROR;
 }
 
 /* When the session is to be ended, if nothing happens; 0: never. */
@@ -225,7 +242,7 @@ static uint64_t limit(const struct session *s)
 	case SILENT:
 		return s->arrived + service->handshake_time;
 	case RELAY:
-		if (s->up.state != FLOW_RUNS || s->down.state != FLOW_RUNS)
+		if (s->up.state != FLOW_RUNS || s->down.state != FLOW_RUNS || failed(s))
 			return s->moved + service->timeout;
 		return service->idle_time ? s->moved + service->idle_time : 0;
 	default:
@@ -240,7 +257,7 @@ static uint64_t next_look(const struct session *s)
 
 	if (s->step != RELAY)
 		return end;
-	if (s->up.code == FLOW_SEAL && !s->up_wire.begun)
+	if (s->up.code == FLOW_SEAL && !s->up_wire.begun && reactor_now() < s->asked + FIRST_PAYLOAD_WAIT)
 		return s->asked + FIRST_PAYLOAD_WAIT;
 	if (s->up.state == FLOW_BREAKS || s->down.state == FLOW_BREAKS)
 		return reactor_now() + UNSENT_LOOK;
@@ -257,20 +274,43 @@ static void arm(struct session *s)
 	reactor_after(&s->timer, look > now ? look - now : 1);
 }
 
-static enum why overdue(const struct session *s)
+static bool is_over(const struct session *s)
+{
+	uint64_t end = limit(s);
+
+	return end != 0 && reactor_now() >= end;
+}
+
+/* The time of the step is over. */
+static enum step expire(struct session *s)
 {
 	static const uint8_t why[] = {
-		[LEARN] = WHY_HANDSHAKE, [ROUTE] = WHY_NO_CONNECT, [CONNECT] = WHY_NO_CONNECT,
-		[RELAY] = WHY_TIMEOUT,	 [SILENT] = WHY_SILENCED,
+		[LEARN] = WHY_HANDSHAKE,
+		[ROUTE] = WHY_NO_CONNECT,
+		[RELAY] = WHY_TIMEOUT,
+		[SILENT] = WHY_SILENCED,
 	};
 
-	return why[s->step];
+	if (s->step == RELAY && falls_silent(s))
+		return MUTE;
+	if (s->step == CONNECT) {
+		s->dial.error = s->dial.lookup.status == RESOLVE_PENDING ? EAGAIN : ETIMEDOUT;
+		connect_failed(s);
+	} else {
+		s->why = why[s->step];
+	}
+	return FAIL;
 }
 
 static void advance(struct session *s)
 {
 	for (;;) {
-		switch (life[s->step](s)) {
+		enum step step = life[s->step](s);
+
+		/* Looked at afterwards: what wakes a session may be the very thing it waited for. */
+		if (step == WAIT && is_over(s))
+			step = expire(s);
+		switch (step) {
 		case DONE:
 			s->step++;
 			s->arrived = reactor_now();
@@ -294,19 +334,8 @@ void session_run(struct session *s)
 
 	if (s->closed)
 		return;
-
-	uint64_t end = limit(s);
-
-	if (end != 0 && reactor_now() >= end) {
-		if (s->step == CONNECT && s->dial.lookup.status == RESOLVE_OK) {
-			s->dial.error = ETIMEDOUT;
-			connect_failed(s);
-		}
-		session_close(s, overdue(s));
-	} else {
-		advance(s);
-	}
-	engine_serve_waiting(engine);
+	advance(s);
+	engine_serve_waiting(engine, s);
 }
 
 bool session_open(struct service *service, int fd, const struct sockaddr_storage *peer)
@@ -361,19 +390,32 @@ static void log_end(const struct session *s)
 		  why_text[s->why]);
 }
 
+/* An end that cuts something off must not look like one that does not. */
+static bool is_abort(const struct session *s)
+{
+	if (s->why == WHY_RESET || s->why == WHY_FORGED || s->why == WHY_MEMORY)
+		return true;
+	return s->step == RELAY && s->why != WHY_DONE && (failed(s) || s->up.held.head || s->down.held.head);
+}
+
 void session_close(struct session *s, enum why why)
 {
+	struct engine *engine = s->service->engine;
+
 	if (s->closed)
 		return;
 	s->closed = true;
 	s->why = (uint8_t)why;
 	log_end(s);
-	if (why == WHY_RESET || why == WHY_FORGED || why == WHY_MEMORY) {
+	if (is_abort(s)) {
 		socket_reset_on_close(s->near.fd);
 		socket_reset_on_close(s->far.fd);
-	} else if (s->near.ready & READY_IN) {
+	} else {
+		s->near.ready |= READY_IN;
 		handshake_discard(s); /* what lies unread would turn the end into a reset */
 	}
+	if (s->step == LEARN)
+		sodium_memzero(s->shake, sizeof(s->shake)); /* perhaps half a login */
 	if (s->step == CONNECT)
 		dial_end(&s->dial);
 	reactor_forget(&s->near);
@@ -385,7 +427,8 @@ void session_close(struct session *s, enum why why)
 	list_remove(&s->link);
 	s->service->up_bytes += s->up_bytes;
 	s->service->down_bytes += s->down_bytes;
-	sodium_memzero(&s->up_wire, sizeof(s->up_wire));
-	sodium_memzero(&s->down_wire, sizeof(s->down_wire));
+	wire_wipe(&s->up_wire);
+	wire_wipe(&s->down_wire);
 	reactor_bury(&s->burial);
+	engine_serve_waiting(engine, s);
 }

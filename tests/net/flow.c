@@ -1,0 +1,329 @@
+/*
+ * One direction at a time: sealed bytes cut anywhere, slow readers, ends and failures in every order.
+ */
+#include "net/flow.h"
+
+#include "tests/net/world.h"
+
+enum { MANY = 300000 };
+
+static unsigned char bytes[MANY], sealed[2 * MANY + 4096], got[MANY];
+
+static const struct sizes plenty = { .sessions = 16, .blocks = 256 };
+
+static void fill(uint32_t seed)
+{
+	for (size_t i = 0; i < MANY; i++)
+		bytes[i] = (unsigned char)chance(&seed);
+}
+
+/* MANY bytes as chunks of random sizes, empty ones among them. */
+static size_t seal_randomly(struct peer *p, uint16_t target, uint32_t *seed)
+{
+	size_t taken = below(seed, 2) ? 0 : below(seed, 500), n = peer_first(p, target, bytes, taken, sealed);
+
+	while (taken < MANY) {
+		size_t part = below(seed, 4) ? below(seed, WIRE_CHUNK + 1) : below(seed, 700);
+
+		if (part > MANY - taken)
+			part = MANY - taken;
+		n += peer_chunk(p, bytes + taken, part, sealed + n);
+		taken += part;
+		assert_true(n < sizeof(sealed) - WIRE_CHUNK - 100);
+	}
+	return n;
+}
+
+/* Sent in pieces of any size, with turns in between or without, to targets that stall: all arrives. */
+static void test_any_cut(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed <= 12; seed++) {
+		uint32_t random = seed * 2654435761u;
+		struct sizes small = { 16, 256, seed % 3 ? 5000 : 0, seed % 2 ? 5000 : 0 };
+		uint16_t target;
+
+		world_open(small);
+		fill(seed);
+		int listener = listen_small(&target, seed % 4 ? 0 : 4000), far = -1;
+		struct peer *p = peer_new(0, 0);
+		size_t n = seal_randomly(p, target, &random), sent = 0, have = 0;
+		bool ended = false;
+		ssize_t said = 0;
+
+		for (uint64_t limit = real_ms() + 10000; said != END && real_ms() < limit;) {
+			size_t piece = below(&random, 3) ? 1 + below(&random, 3000) : 1 + below(&random, 60000);
+
+			if (piece > n - sent)
+				piece = n - sent;
+			ssize_t taken = piece ? send(p->fd, sealed + sent, piece, MSG_NOSIGNAL) : 0;
+			sent += taken > 0 ? (size_t)taken : 0;
+			if (sent == n && !ended)
+				ended = shutdown(p->fd, SHUT_WR) == 0;
+			if (below(&random, 2))
+				turn();
+			if (far < 0)
+				far = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+			if (far >= 0 && below(&random, 3) == 0) {
+				said = look(far, got + have, MANY - have ? 1 + below(&random, 30000) % (MANY - have) : 1);
+				have += said > 0 ? (size_t)said : 0;
+			}
+		}
+		assert_int_equal(said, END);
+		assert_int_equal(have, MANY);
+		assert_memory_equal(got, bytes, MANY);
+		close(far);
+		assert_int_equal(ending(p->fd), END);
+		world_rests();
+		peer_free(p);
+		close(listener);
+		world_close();
+	}
+}
+
+/* An end between chunks passes as an end; anywhere else, also right behind a length, it is a cut. */
+static void test_end_inside_chunk(void **state)
+{
+	static const size_t cuts[] = { 0, 1, 17, 18, 19, 18 + 16, 18 + 16 + 2, 18 + 16 + 3 };
+	uint16_t target;
+	int far;
+
+	(void)state;
+	world_open(plenty);
+	int listener = listen_small(&target, 0);
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		struct peer *p = peer_relayed(listener, target, &far);
+		size_t n = peer_chunk(p, "abc", 3, sealed);
+
+		put(p->fd, sealed, cuts[i]);
+		shutdown(p->fd, SHUT_WR);
+		if (cuts[i] == n)
+			expect(far, "abc", 3);
+		assert_int_equal(ending(far), cuts[i] % n == 0 ? END : RESET);
+		close(far);
+		world_rests();
+		peer_free(p);
+	}
+	close(listener);
+	world_close();
+}
+
+/* A target that does not read: the flow holds a bounded number of bytes, and reads no more. */
+static void test_slow_reader(void **state)
+{
+	uint16_t target;
+	int far;
+	size_t sent = 0, have = 5, n = 0;
+	ssize_t taken;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = 4, .blocks = 64, .sndbuf = 5000, .rcvbuf = 5000 });
+	int listener = listen_small(&target, 4000);
+	struct peer *p = peer_relayed(listener, target, &far);
+
+	fill(99);
+	memcpy(got, "first", 5);
+	for (size_t at = 0; at < MANY; at += 10000)
+		n += peer_chunk(p, bytes + at, 10000, sealed + n);
+	for (int i = 0; i < 200; i++) {
+		taken = send(p->fd, sealed + sent, n - sent, MSG_NOSIGNAL);
+		sent += taken > 0 ? (size_t)taken : 0;
+		turn();
+	}
+	assert_true(world.engine.blocks.leased > 0);
+	assert_true(world.engine.blocks.leased <= 4);
+	assert_true(is_quiet());
+	have = 0;
+	while (have < MANY) {
+		ssize_t said = look(far, got + have, MANY - have);
+
+		have += said > 0 ? (size_t)said : 0;
+		taken = send(p->fd, sealed + sent, n - sent, MSG_NOSIGNAL);
+		sent += taken > 0 ? (size_t)taken : 0;
+		turn();
+		assert_true(said >= 0);
+	}
+	assert_memory_equal(got, bytes, MANY);
+	assert_int_equal(world.engine.blocks.leased, 0);
+	peer_free(p);
+	close(far);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
+/* The near side ends, then its connection fails while nobody reads from it or writes to it. */
+static void test_reset_after_end(void **state)
+{
+	uint16_t target;
+	int far;
+
+	(void)state;
+	world_open(plenty);
+	int listener = listen_small(&target, 0);
+	struct peer *p = peer_relayed(listener, target, &far);
+
+	shutdown(p->fd, SHUT_WR);
+	assert_int_equal(ending(far), END);
+	turns(3);
+	reset(p->fd);
+	p->fd = -1;
+	world_rests();
+	assert_int_equal(send(far, "x", 1, MSG_NOSIGNAL), -1); /* the reset has arrived */
+	close(far);
+	peer_free(p);
+	close(listener);
+	world_close();
+}
+
+/* The target sends, ends, and is gone for good, which its answer to our next byte says: what it sent still
+ * lies in our kernel, and must not be lost to the reset. */
+static void test_reset_does_not_overtake(void **state)
+{
+	uint16_t target;
+	size_t have = 0;
+
+	(void)state;
+	for (int ended = 0; ended < 2; ended++) {
+		world_open((struct sizes){ .sessions = 4, .blocks = 64, .sndbuf = 200000 });
+		int listener = listen_small(&target, 0);
+		world.targets[0] = target;
+		int near = connect_small(world.local_port, 0, 4000), far;
+
+		put(near, "a", 1);
+		far = accept_one(listener);
+		expect(far, "a", 1);
+		fill(3);
+		put(far, bytes, 100000);
+		if (ended)
+			shutdown(far, SHUT_WR);
+		turns(50);
+		if (!ended)
+			until(socket_unsent(far) == 0);
+		reset(far);
+		turns(20);
+		for (int i = 0; ended && i < 3; i++) {
+			put(near, "b", 1);
+			turns(10);
+		}
+		have = 0;
+		ssize_t said = read_out(near, got, MANY, &have);
+		assert_int_equal(have, 100000);
+		assert_memory_equal(got, bytes, have);
+		assert_true(said == RESET || (ended && said == END));
+		close(near);
+		world_rests();
+		close(listener);
+		world_close();
+	}
+}
+
+/* Reads end at urgent data: what lies behind it must not be forgotten. */
+static void test_urgent(void **state)
+{
+	uint16_t target;
+	int far;
+
+	(void)state;
+	world_open(plenty);
+	int listener = listen_small(&target, 0);
+	world.targets[0] = target;
+	int near = connect_small(world.local_port, 0, 0);
+
+	put(near, "abc", 3);
+	far = accept_one(listener);
+	expect(far, "abc", 3);
+	put(near, "def", 3);
+	assert_int_equal(send(near, "!", 1, MSG_OOB), 1);
+	put(near, "ghi", 3);
+	expect(far, "defghi", 6);
+	close(near);
+	assert_int_equal(ending(far), END);
+	close(far);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
+/* Empty chunks move no payload, but take their turn's worth of bytes. */
+static void test_empty_chunks_take_turns(void **state)
+{
+	enum { LOTS = 100000 };
+	unsigned char *lots = test_malloc((size_t)LOTS * 34);
+	uint16_t target;
+	int far;
+	size_t n = 0, sent = 0;
+
+	(void)state;
+	world_open(plenty);
+	int listener = listen_small(&target, 0);
+	struct peer *p = peer_relayed(listener, target, &far);
+
+	for (int i = 0; i < LOTS; i++)
+		n += peer_chunk(p, "", 0, lots + n);
+	struct session *s = only_session();
+	while (s->up_wire.nonce < p->up.nonce) {
+		uint64_t before = s->up_wire.nonce;
+
+		for (ssize_t taken; sent < n && (taken = send(p->fd, lots + sent, n - sent, MSG_NOSIGNAL)) > 0;)
+			sent += (size_t)taken;
+		turn();
+		assert_true((s->up_wire.nonce - before) / 2 * 34 <= (1 << 20) + (1 << 18) + 17000);
+	}
+	assert_int_equal(s->up_bytes, 5);
+	peer_free(p);
+	close(far);
+	world_rests();
+	close(listener);
+	world_close();
+	test_free(lots);
+}
+
+/* A batch that had to shrink grows again, opened bytes being fewer than those read. */
+static void test_batch_grows_again(void **state)
+{
+	uint16_t target;
+	int far;
+
+	(void)state;
+	world_open(plenty);
+	int listener = listen_small(&target, 0);
+	struct peer *p = peer_relayed(listener, target, &far);
+	struct session *s = only_session();
+	size_t n = 0, sent = 0, have = 0;
+
+	s->up.batch = 14;
+	fill(5);
+	for (size_t at = 0; at < MANY; at += WIRE_CHUNK)
+		n += peer_chunk(p, bytes + at, MANY - at < WIRE_CHUNK ? MANY - at : WIRE_CHUNK, sealed + n);
+	while (have < MANY) {
+		for (ssize_t taken; sent < n && (taken = send(p->fd, sealed + sent, n - sent, MSG_NOSIGNAL)) > 0;)
+			sent += (size_t)taken;
+		turn();
+		ssize_t said = look(far, got + have, MANY - have);
+		have += said > 0 ? (size_t)said : 0;
+		if (have > MANY / 2)
+			assert_true(s->up.batch > 14);
+	}
+	peer_free(p);
+	close(far);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_any_cut),
+		cmocka_unit_test(test_end_inside_chunk),
+		cmocka_unit_test(test_slow_reader),
+		cmocka_unit_test(test_reset_after_end),
+		cmocka_unit_test(test_reset_does_not_overtake),
+		cmocka_unit_test(test_urgent),
+		cmocka_unit_test(test_empty_chunks_take_turns),
+		cmocka_unit_test(test_batch_grows_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
