@@ -84,6 +84,8 @@ static struct got open_stream(const struct wire_key *key, struct wire_state *sta
 		held_n += take;
 		wire += take;
 		n -= take;
+		if (held_n < opened.need && held_n > 64)
+			continue; /* calls for nothing were made often enough */
 		do {
 			size_t need = opened.need;
 
