@@ -4,6 +4,8 @@
  */
 #include "net/wire.h"
 
+#include "crypto/blake3.h"
+
 #include <assert.h>
 #include <sodium.h>
 #include <string.h>
@@ -77,6 +79,16 @@ void wire_key_set(struct wire_key *key, const struct wire_method *method,
 		.padding_max = WIRE_PADDING_MAX,
 	};
 	memcpy(key->key, bytes, aead->key);
+}
+
+void wire_key_chain(struct wire_key *key, struct wire_identity *chain, unsigned n)
+{
+	assert(n > 0 && n <= WIRE_IDENTITIES);
+	for (unsigned i = 0; i < n; i++)
+		blake3_hash(i + 1 < n ? chain[i + 1].key : key->key, key->key_len, chain[i].next,
+			    sizeof chain[i].next);
+	key->identities = chain;
+	key->identity_count = n;
 }
 
 int wire_slots(const struct wire_key *key, unsigned char *buf, size_t size, size_t batch,
