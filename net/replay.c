@@ -15,16 +15,11 @@
 #include "net/replay.h"
 
 #include "core/bytes.h"
+#include "core/shared.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <string.h>
-#include <sys/mman.h>
-
-#ifndef MAP_NORESERVE
-#define MAP_NORESERVE 0 /* systems without it reserve nothing anyway */
-#endif
 
 enum {
 	LEVEL = 512, /* buckets of level 0: 32 KB, 64 KB in both halves */
@@ -62,28 +57,11 @@ struct print {
 	uint32_t place; /* where in a level, as a fraction of 2^32 */
 };
 
-static int shared_mutex(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attr;
-	int error = pthread_mutexattr_init(&attr);
-
-	if (error)
-		return error;
-	error = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	if (!error)
-		error = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	if (!error)
-		error = pthread_mutex_init(mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-	return error;
-}
-
 /* A holder that died left at worst an entry that is not counted, or half a fingerprint that matches
  * nothing: the memory can be used as it is. */
 static void lock(struct replay *replay)
 {
-	if (pthread_mutex_lock(&replay->mutex) == EOWNERDEAD)
-		pthread_mutex_consistent(&replay->mutex);
+	(void)shared_lock(&replay->mutex);
 }
 
 /* More than a size_t holds is possible where that has 32 bits. */
@@ -96,27 +74,17 @@ struct replay *replay_open(uint32_t capacity)
 {
 	uint32_t limit = capacity / 2;
 	uint32_t buckets = limit / LOAD + (limit % LOAD > 0);
-	size_t size = (size_t)mapping_size(buckets);
 	struct replay *replay;
-	int error;
 
 	if (limit == 0) {
 		errno = EINVAL;
 		return NULL;
 	}
-	if (size != mapping_size(buckets)) {
-		errno = ENOMEM;
+	replay = shared_map(mapping_size(buckets));
+	if (!replay)
 		return NULL;
-	}
-	replay = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (replay == MAP_FAILED)
-		return NULL;
-
-	error = shared_mutex(&replay->mutex);
-	if (error) {
-		munmap(replay, size);
-		errno = error;
+	if (shared_mutex(&replay->mutex) < 0) {
+		shared_unmap(replay, mapping_size(buckets));
 		return NULL;
 	}
 	crypto_shorthash_keygen(replay->key);
@@ -131,7 +99,7 @@ void replay_close(struct replay *replay)
 	if (!replay)
 		return;
 	sodium_memzero(replay->key, sizeof replay->key);
-	munmap(replay, (size_t)mapping_size(replay->buckets));
+	shared_unmap(replay, mapping_size(replay->buckets));
 }
 
 static struct print print_of(const struct replay *replay, const unsigned char *salt, size_t n)
@@ -259,7 +227,7 @@ bool replay_seen(struct replay *replay, const unsigned char *salt, size_t n)
 	       half_has(replay, &replay->halves[1], &print);
 	if (!seen)
 		remember(replay, &print);
-	pthread_mutex_unlock(&replay->mutex);
+	shared_unlock(&replay->mutex);
 	return seen;
 }
 
