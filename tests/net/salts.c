@@ -1,0 +1,226 @@
+/*
+ * The set of salts: exact in both directions, with an end to its memory, small until it is used,
+ * shared between processes, and whole again after one of them was killed anywhere.
+ */
+#include "net/salts.h"
+
+#include "core/bytes.h"
+#include "crypto/aead.h"
+#include "tests/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOW = 1700000000 };
+
+/* Add the i-th salt; they differ in few bits. */
+static int add(struct salts *salts, uint64_t i, uint64_t now)
+{
+	unsigned char salt[32] = { 0 };
+
+	put_u64be(salt + 10, i);
+	return salts_add(salts, salt, sizeof salt, now);
+}
+
+static void refuses_nonsense(void **state)
+{
+	(void)state;
+	errno = 0;
+	assert_null(salts_open(0));
+	assert_int_equal(errno, EINVAL);
+	assert_null(salts_open(UINT32_MAX));
+	salts_close(NULL);
+}
+
+/* Remembered for 60 seconds, inclusive, and not longer. */
+static void a_minute(void **state)
+{
+	struct salts *salts = salts_open(1000);
+
+	(void)state;
+	assert_int_equal(add(salts, 1, NOW), 0);
+	assert_int_equal(add(salts, 1, NOW), -1);
+	assert_int_equal(add(salts, 1, NOW + 60), -1);
+	assert_int_equal(add(salts, 2, NOW + 60), 0);
+	assert_int_equal(add(salts, 1, NOW + 61), 0);
+	assert_int_equal(add(salts, 1, NOW + 121), -1);
+	assert_int_equal(add(salts, 1, NOW + 122), 0);
+	salts_close(salts);
+}
+
+/* A clock that is set back brings nothing back, one that is set forth ends what a timestamp ends. */
+static void clock_set(void **state)
+{
+	struct salts *salts = salts_open(10);
+
+	(void)state;
+	assert_int_equal(add(salts, 1, NOW), 0);
+	assert_int_equal(add(salts, 1, NOW - 100000), -1);
+	assert_int_equal(add(salts, 2, NOW - 100000), 0);
+	assert_int_equal(add(salts, 1, NOW), -1);
+	assert_int_equal(add(salts, 2, NOW), 0);
+	assert_int_equal(add(salts, 1, 0), -1);
+	salts_close(salts);
+}
+
+/* Every length is a salt of its own, up to zeros at its end. */
+static void lengths(void **state)
+{
+	struct salts *salts = salts_open(100);
+	unsigned char salt[SALTS_LEN];
+
+	(void)state;
+	memset(salt, 7, sizeof salt);
+	for (size_t n = 1; n <= SALTS_LEN; n++)
+		assert_int_equal(salts_add(salts, salt, n, NOW), 0);
+	for (size_t n = 1; n <= SALTS_LEN; n++)
+		assert_int_equal(salts_add(salts, salt, n, NOW), -1);
+	assert_int_equal(salts_count(salts), SALTS_LEN);
+	salts_close(salts);
+}
+
+/* Full, it refuses and forgets nothing; a minute later there is room for as many again. */
+static void full(void **state)
+{
+	static const uint32_t sizes[] = { 1, 2, 511, 512, 513, 3000 };
+
+	(void)state;
+	for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		struct salts *salts = salts_open(sizes[s]);
+
+		for (uint64_t round = 0; round < 3; round++) {
+			uint64_t now = NOW + round * 61, base = round * 10000;
+
+			for (uint64_t i = 0; i < sizes[s]; i++)
+				assert_int_equal(add(salts, base + i, now), 0);
+			for (uint64_t i = 0; i < 100; i++)
+				assert_int_equal(add(salts, base + 5000 + i, now + i % 61), -1);
+			for (uint64_t i = 0; i < sizes[s]; i++)
+				assert_int_equal(add(salts, base + i, now + 60), -1);
+			assert_int_equal(salts_count(salts), sizes[s]);
+		}
+		salts_close(salts);
+	}
+}
+
+/* A long life at a steady rate: what is younger than a minute is always known, what is older never. */
+static void steady(void **state)
+{
+	enum { RATE = 100, SECONDS = 1000 };
+	struct salts *salts = salts_open(RATE * 70);
+
+	(void)state;
+	for (uint64_t t = 0; t < SECONDS; t++) {
+		for (uint64_t i = 0; i < RATE; i++)
+			assert_int_equal(add(salts, t * RATE + i, NOW + t), 0);
+		for (uint64_t back = 0; back <= 60 && back <= t; back += 20)
+			assert_int_equal(add(salts, (t - back) * RATE + t % RATE, NOW + t), -1);
+	}
+	salts_close(salts);
+}
+
+static size_t resident(void *from, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = size / page, n = 0;
+	unsigned char *in = malloc(pages);
+
+	assert_non_null(in);
+	assert_int_equal(mincore(from, pages * page, in), 0);
+	for (size_t i = 0; i < pages; i++)
+		n += in[i] & 1;
+	free(in);
+	return n * page;
+}
+
+/* Memory is touched for what is in use, not for what might be. */
+static void grows(void **state)
+{
+	enum { CAPACITY = 1000000, SIZE = 52 * CAPACITY };
+	struct salts *salts = salts_open(CAPACITY);
+
+	(void)state;
+	assert_in_range(resident(salts, SIZE), 1, 16384);
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_int_equal(add(salts, i, NOW), 0);
+	assert_in_range(resident(salts, SIZE), 1, 80 * 1024);
+	for (uint64_t t = 1; t < 100; t++) /* and it does not wander */
+		for (uint64_t i = 0; i < 1000; i++)
+			assert_int_equal(add(salts, t * 1000 + i, NOW + t * 70), 0);
+	assert_in_range(resident(salts, SIZE), 1, 160 * 1024);
+	for (uint64_t i = 0; i < CAPACITY; i++)
+		assert_int_equal(add(salts, i, NOW + 8000), 0);
+	for (uint64_t i = 0; i < CAPACITY; i += 997)
+		assert_int_equal(add(salts, i, NOW + 8000), -1);
+	assert_int_equal(add(salts, CAPACITY, NOW + 8000), -1);
+	salts_close(salts);
+}
+
+/* Children that add are killed at any moment. What they said they added is there, and all goes on. */
+static void holder_killed(void **state)
+{
+	enum { ROUNDS = 60, CAPACITY = 4000 };
+	struct salts *salts = salts_open(CAPACITY);
+	volatile uint64_t *done =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(done != MAP_FAILED);
+	for (uint64_t round = 0; round < ROUNDS; round++) {
+		uint64_t base = round * 1000000, now = NOW + 100 * round;
+		pid_t pid = fork();
+		int status;
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			for (uint64_t i = 0;;
+			     i++) { /* old ones make room every 61 steps of `now` */
+				if (add(salts, base + i % CAPACITY, now + i / CAPACITY * 61) == 0)
+					*done = base + i + 1;
+			}
+		}
+		while (*done < base + 1 + round * 40)
+			usleep(50);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status));
+
+		uint64_t i = *done - base - 1, passed = now + i / CAPACITY * 61;
+
+		alarm(20); /* a lock that is lost for ever must not hang the tests */
+		assert_int_equal(add(salts, base + i % CAPACITY, passed), -1);
+		assert_in_range(salts_count(salts), 1, CAPACITY);
+		for (uint64_t j = 0; j < i % CAPACITY; j++)
+			assert_int_equal(add(salts, base + j, passed), -1);
+		for (uint64_t j = 0; j < CAPACITY; j++) /* a minute later all can be new */
+			assert_int_equal(add(salts, base + 500000 + j, passed + 100), 0);
+		assert_int_equal(salts_count(salts), CAPACITY);
+		assert_int_equal(add(salts, base + 600000, passed + 100), -1);
+		salts_close(salts);
+		salts = salts_open(CAPACITY);
+		alarm(0);
+	}
+	salts_close(salts);
+	munmap((void *)(uintptr_t)done, 4096);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses_nonsense),
+		cmocka_unit_test(a_minute),
+		cmocka_unit_test(clock_set),
+		cmocka_unit_test(lengths),
+		cmocka_unit_test(full),
+		cmocka_unit_test(steady),
+		cmocka_unit_test(grows),
+		cmocka_unit_test(holder_killed),
+	};
+
+	if (crypto_open() < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
