@@ -5,6 +5,7 @@
 #include "applets/applet.h"
 
 #include "core/log.h"
+#include "core/options.h"
 #include "core/process.h"
 #include "net/resolve.h"
 
@@ -36,7 +37,14 @@ static void report(void)
 
 static void reload(void)
 {
-	log_warn("reloading is not built yet: everything stays as it is");
+	struct options_reason reason;
+
+	if (!program.kind->reload)
+		log_warn("there is nothing to reload: everything stays as it is");
+	else if (settings_reload(&program.settings, &reason) < 0)
+		log_error("not reloaded, everything stays as it is: %s", reason.text);
+	else
+		program.kind->reload(&program.service, &program.settings);
 }
 
 static void answered(struct lookup *lookup)
@@ -210,7 +218,7 @@ int applet_run(const struct applet_kind *kind, int argc, char **argv)
 	process_signals(&calls);
 	if (resolve_open(&names) < 0)
 		die("cannot resolve names");
-	log_info("initializing ciphers... %s", settings->method->name);
+	settings_announce(settings);
 	make_service(descriptors);
 	listen_on_all();
 	if (settings->user)

@@ -20,6 +20,9 @@ struct applet_kind {
 	/* Copy from the settings what only this applet uses. */
 	void (*configure)(struct service *service, const struct settings *settings);
 
+	/* The users in the settings are others now; NULL: there are none. */
+	void (*reload)(struct service *service, const struct settings *settings);
+
 	/* The addresses to listen on; their number. */
 	unsigned (*listen_on)(const struct settings *settings, const struct endpoint **at);
 };

@@ -160,14 +160,23 @@ static const struct role local_role = {
 	.near_sealed = false,
 };
 
+/* Each address of each place is an upstream, with the key of its place. */
 static void configure(struct service *service, const struct settings *settings)
 {
-	service->upstreams.count = settings->servers;
-	for (unsigned i = 0; i < settings->servers; i++) {
-		struct upstream *upstream = &service->upstreams.all[i];
+	struct upstreams *upstreams = &service->upstreams;
+	const struct settings_place *place;
 
-		upstream->where = settings->server[i];
-		wire_key_set(&upstream->key, settings->method, settings->key);
+	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
+		for (unsigned j = 0; j < place->servers; j++) {
+			if (upstreams->count == UPSTREAMS_MAX) {
+				log_warn("%d servers at most, the rest is ignored", UPSTREAMS_MAX);
+				return;
+			}
+			upstreams->all[upstreams->count++] = (struct upstream){
+				.where = place->server[j],
+				.key = place->key,
+			};
+		}
 	}
 }
 

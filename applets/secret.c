@@ -1,10 +1,12 @@
 /*
- * Secrets at start. Called by settings.c; every copy made here is wiped here.
+ * Secrets at start. Called while settings are read, and by ss-key; every copy made here is wiped
+ * here.
  */
 #include "applets/secret.h"
 
 #include "applets/settings.h"
 #include "core/log.h"
+#include "core/options.h"
 #include "crypto/kdf.h"
 
 #include <errno.h>
@@ -46,7 +48,8 @@ static ssize_t first_line(const char *path, char *to, size_t size)
 	return (ssize_t)strlen(to);
 }
 
-static int password_file(struct settings *s, const char *path, struct options_reason *reason)
+static int password_file(struct settings_place *place, const char *path,
+			 struct options_reason *reason)
 {
 	char line[SECRET_FILE_MAX];
 	ssize_t n = first_line(path, line, sizeof line);
@@ -56,41 +59,58 @@ static int password_file(struct settings *s, const char *path, struct options_re
 	if (n == 0)
 		return fail(reason, "PASSWORD_FILE: %.200s has no password in its first line",
 			    path);
-	s->raw.password = strdup(line);
+	place->password = strdup(line);
 	sodium_memzero(line, sizeof line);
-	return s->raw.password ? 0 : fail(reason, "the password does not fit into memory");
+	return place->password ? 0 : fail(reason, "the password does not fit into memory");
 }
 
-int secret_from_environment(struct settings *s, struct options_reason *reason)
+int secret_from_environment(struct settings_place *place, struct options_reason *reason)
 {
 	char *password = getenv("SS_PASSWORD"), *path = getenv("PASSWORD_FILE");
-	bool wanted = !s->raw.password && !s->raw.key;
+	bool wanted = !place->password && !place->key_text;
 
 	if (password) {
 		if (wanted && *password) {
-			s->raw.password = strdup(password);
-			if (!s->raw.password)
+			place->password = strdup(password);
+			if (!place->password)
 				return fail(reason, "the password does not fit into memory");
 			wanted = false;
 		}
 		sodium_memzero(password, strlen(password));
 		unsetenv("SS_PASSWORD");
 	}
-	return wanted && path && *path ? password_file(s, path, reason) : 0;
+	return wanted && path && *path ? password_file(place, path, reason) : 0;
 }
 
-/* What the user might use instead of a bad key. */
-static void suggest(size_t n)
+/* --- families */
+
+enum secret_family secret_family(const struct wire_method *method)
+{
+	if (!strcmp(method->name, "none"))
+		return SECRET_NONE;
+	if (!strncmp(method->name, "2022-", 5))
+		return SECRET_SIP022;
+	return method->format == &wire_aead ? SECRET_SIP004 : SECRET_STREAM;
+}
+
+bool secret_has_users(const struct wire_method *method)
+{
+	return secret_family(method) == SECRET_SIP022 && !strncmp(method->cipher, "aes-", 4);
+}
+
+void secret_fresh(const struct wire_method *method, char text[SECRET_TEXT])
 {
 	unsigned char fresh[WIRE_KEY_MAX];
-	char text[sodium_base64_ENCODED_LEN(WIRE_KEY_MAX, sodium_base64_VARIANT_URLSAFE)];
+	size_t n = wire_key_len(method);
 
 	randombytes_buf(fresh, n);
-	sodium_bin2base64(text, sizeof text, fresh, n, sodium_base64_VARIANT_URLSAFE);
-	log_error("here is a fresh random key of the right length: %s", text);
+	sodium_bin2base64(text, SECRET_TEXT, fresh, n,
+			  secret_family(method) == SECRET_SIP022 ? sodium_base64_VARIANT_ORIGINAL
+								 : sodium_base64_VARIANT_URLSAFE);
 	sodium_memzero(fresh, sizeof fresh);
-	sodium_memzero(text, sizeof text);
 }
+
+/* --- stream ciphers and SIP004 */
 
 /* Base64url with or without padding, of at least n bytes, the first of which count: 0, or -1. */
 static int decode(const char *text, unsigned char *key, size_t n)
@@ -114,25 +134,164 @@ static int decode(const char *text, unsigned char *key, size_t n)
 	return result;
 }
 
-int secret_to_key(struct settings *s, struct options_reason *reason)
+static int bad_key(const struct wire_method *method, struct options_reason *reason)
 {
-	size_t n = wire_key_len(s->method);
+	char text[SECRET_TEXT];
 
-	if (s->raw.key) {
-		if (decode(s->raw.key, s->key, n) < 0) {
-			suggest(n);
-			return fail(
-				reason,
-				"the key is not base64url of at least %zu bytes, which %s needs", n,
-				s->method->name);
-		}
-		if (s->raw.password)
-			log_warn("both a key and a password are given: the key is used");
-	} else if (s->raw.password) {
-		kdf_password(s->raw.password, strlen(s->raw.password), s->key, n);
-	} else {
-		return 0;
-	}
-	s->key_len = n;
+	secret_fresh(method, text);
+	log_error("here is a fresh random key of the right length: %s", text);
+	sodium_memzero(text, sizeof text);
+	return fail(reason, "the key is not base64url of at least %zu bytes, which %s needs",
+		    wire_key_len(method), method->name);
+}
+
+static int make_old(struct wire_key *key, const struct wire_method *method, const char *password,
+		    const char *text, struct options_reason *reason)
+{
+	unsigned char bytes[WIRE_KEY_MAX];
+	size_t n = wire_key_len(method);
+
+	if (text && password)
+		log_warn("both a key and a password are given: the key is used");
+	if (text && decode(text, bytes, n) < 0)
+		return bad_key(method, reason);
+	if (!text)
+		kdf_password(password, strlen(password), bytes, n);
+	wire_key_set(key, method, bytes);
+	sodium_memzero(bytes, sizeof bytes);
 	return 0;
+}
+
+/* --- SIP022 */
+
+static int bad_psk(const struct wire_method *method, struct options_reason *reason,
+		   const char *format, size_t given)
+{
+	char what[80];
+	size_t n = wire_key_len(method);
+
+	snprintf(what, sizeof what, format, given);
+	return fail(reason,
+		    "the key of %s must be %zu random bytes in base64 (%zu characters), %s; make "
+		    "one with: shadowsocks key %s",
+		    method->name, n, (n + 2) / 3 * 4, what, method->name);
+}
+
+int secret_psk(const struct wire_method *method, const char *text, size_t n, unsigned char *bytes,
+	       struct options_reason *reason)
+{
+	enum { PSK_TEXT_MAX = 4096 };
+	unsigned char raw[PSK_TEXT_MAX];
+	size_t plain = n, got;
+
+	while (plain && n - plain < 2 && text[plain - 1] == '=')
+		plain--;
+	if (n > PSK_TEXT_MAX)
+		return bad_psk(method, reason, "not %zu characters", n);
+	if (memchr(text, '-', n) || memchr(text, '_', n))
+		return bad_psk(method, reason,
+			       "in the alphabet with '+' and '/', not with '-' and '_'", 0);
+	if ((plain != n && n % 4) ||
+	    sodium_base642bin(raw, sizeof raw, text, plain, NULL, &got, NULL,
+			      sodium_base64_VARIANT_ORIGINAL_NO_PADDING) != 0) {
+		sodium_memzero(raw, sizeof raw);
+		return bad_psk(method, reason, "which this is not", 0);
+	}
+	if (got == wire_key_len(method))
+		memcpy(bytes, raw, got);
+	sodium_memzero(raw, sizeof raw);
+	return got == wire_key_len(method) ? 0 : bad_psk(method, reason, "not %zu bytes", got);
+}
+
+/* The keys before the last, to chain[0..n). */
+static int read_chain(struct wire_identity *chain, unsigned n, const char *text,
+		      const struct wire_method *method, struct options_reason *reason)
+{
+	for (unsigned i = 0; i < n; i++) {
+		size_t length = strcspn(text, ":");
+
+		if (secret_psk(method, text, length, chain[i].key, reason) < 0)
+			return -1;
+		text += length + 1;
+	}
+	return 0;
+}
+
+static unsigned colons(const char *text)
+{
+	unsigned n = 0;
+
+	while ((text = strchr(text, ':')))
+		text++, n++;
+	return n;
+}
+
+static int check_chain(const struct wire_method *method, unsigned n, bool server,
+		       struct options_reason *reason)
+{
+	if (n && server)
+		return fail(reason,
+			    "a server of %s has one key: chains are for clients, and the "
+			    "keys of clients belong under 'users'",
+			    method->name);
+	if (n && !secret_has_users(method))
+		return fail(reason,
+			    "%s has no users, so its key cannot be a chain: only the AES "
+			    "methods of 2022 have",
+			    method->name);
+	if (n > WIRE_IDENTITIES)
+		return fail(reason, "a chain may have %d keys at most before the last, not %u",
+			    WIRE_IDENTITIES, n);
+	return 0;
+}
+
+static int make_psk(struct wire_key *key, const struct wire_method *method, const char *text,
+		    bool server, struct options_reason *reason)
+{
+	unsigned n = colons(text);
+	const char *last = n ? strrchr(text, ':') + 1 : text;
+	unsigned char bytes[WIRE_KEY_MAX];
+	struct wire_identity *chain = NULL;
+
+	if (check_chain(method, n, server, reason) < 0)
+		return -1;
+	if (n && !(chain = calloc(n, sizeof *chain)))
+		return fail(reason, "the chain of keys does not fit into memory");
+	if (read_chain(chain, n, text, method, reason) < 0 ||
+	    secret_psk(method, last, strlen(last), bytes, reason) < 0) {
+		if (chain)
+			sodium_memzero(chain, n * sizeof *chain);
+		free(chain);
+		return -1;
+	}
+	wire_key_set(key, method, bytes);
+	sodium_memzero(bytes, sizeof bytes);
+	if (n)
+		wire_key_chain(key, chain, n);
+	return 0;
+}
+
+/* --- the ways in */
+
+int secret_make(struct wire_key *key, const struct wire_method *method, const char *password,
+		const char *text, bool server, struct options_reason *reason)
+{
+	switch (secret_family(method)) {
+	case SECRET_SIP022:
+		if (text && password)
+			log_warn("both a key and a password are given: the key is used");
+		return make_psk(key, method, text ? text : password, server, reason);
+	case SECRET_NONE:
+		return make_old(key, method, password ? password : "", NULL, reason);
+	default:
+		return make_old(key, method, password, text, reason);
+	}
+}
+
+void secret_forget(struct wire_key *key)
+{
+	if (key->identities)
+		sodium_memzero(key->identities, key->identity_count * sizeof *key->identities);
+	free(key->identities);
+	sodium_memzero(key, sizeof *key);
 }

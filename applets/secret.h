@@ -1,20 +1,54 @@
 /*
- * From what the user gave as a secret to the key: password, key in base64url, or the environment.
+ * From what the user gave as a secret to a key: a password, a key in base64, a chain of keys, or
+ * the environment. How they are written depends on the family of the method; the sentences that
+ * say what is wrong never hold the secret.
  */
 #ifndef APPLETS_SECRET_H
 #define APPLETS_SECRET_H
 
-#include "core/options.h"
+#include "net/wire.h"
 
-struct settings;
+#include <stdbool.h>
+#include <stddef.h>
+
+struct options_reason;
+struct settings_place;
+
+enum secret_family {
+	SECRET_NONE,   /* nothing is encrypted, nothing needs to be given */
+	SECRET_STREAM, /* a password, or a key in base64url */
+	SECRET_SIP004, /* the same */
+	SECRET_SIP022  /* a key in base64, or a chain of them */
+};
+
+enum { SECRET_TEXT = 45 }; /* bytes of a key in base64 with its NUL */
+
+enum secret_family secret_family(const struct wire_method *method);
+
+/* True if clients of this method can be told apart (SIP023). */
+bool secret_has_users(const struct wire_method *method);
 
 /* If neither flags nor file have a password or key: take SS_PASSWORD, or the first line of the
- * file * that PASSWORD_FILE names. The variable is wiped, so that children do not inherit it. 0,
- * or -1 with * the reason. */
-int secret_from_environment(struct settings *settings, struct options_reason *reason);
+ * file that PASSWORD_FILE names. The variable is wiped, so that children do not inherit it. 0,
+ * or -1 with the reason. */
+int secret_from_environment(struct settings_place *place, struct options_reason *reason);
 
-/* Fill settings->key from raw.key or raw.password for settings->method. 0, or -1 with the reason,
- * after a * bad key is answered with a fresh one in the log. */
-int secret_to_key(struct settings *settings, struct options_reason *reason);
+/* Make *key from what was given for `method`: `text`, the key itself, wins over `password`; NULL
+ * where there is none, but SIP022 takes either. Only clients (`server` false) may have a chain,
+ * which is allocated. 0, or -1 with the reason (a bad key is also answered with a fresh one in the
+ * log, where the family is old). */
+int secret_make(struct wire_key *key, const struct wire_method *method, const char *password,
+		const char *text, bool server, struct options_reason *reason);
+
+/* One key of SIP022 from text[0..n), which is base64 of exactly the right length: 0, or -1 with
+ * the reason. `bytes` has WIRE_KEY_MAX. */
+int secret_psk(const struct wire_method *method, const char *text, size_t n, unsigned char *bytes,
+	       struct options_reason *reason);
+
+/* A fresh key, written as the method's family takes it. */
+void secret_fresh(const struct wire_method *method, char text[SECRET_TEXT]);
+
+/* Wipe a key that secret_make() has made, and its chain. */
+void secret_forget(struct wire_key *key);
 
 #endif

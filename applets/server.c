@@ -2,6 +2,7 @@
  * ss-server: the near side is sealed; the first opened bytes say where to go (PROTOCOL section 1).
  */
 #include "applets/applet.h"
+#include "core/log.h"
 #include "net/handshake.h"
 
 static const struct role server_role = {
@@ -12,13 +13,17 @@ static const struct role server_role = {
 
 static void configure(struct service *service, const struct settings *settings)
 {
-	wire_key_set(&service->key, settings->method, settings->key);
+	service->key = settings_place(settings, 0)->key;
+	if (settings_place(settings, 1))
+		log_warn("only the first of several servers is served yet");
 }
 
 static unsigned listen_on(const struct settings *settings, const struct endpoint **at)
 {
-	*at = settings->server;
-	return settings->servers;
+	const struct settings_place *place = settings_place(settings, 0);
+
+	*at = place->server;
+	return place->servers;
 }
 
 int server_main(int argc, char **argv)

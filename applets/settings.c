@@ -9,7 +9,6 @@
 #include "applets/settings_value.h"
 
 #include <limits.h>
-#include <sodium.h>
 
 enum {
 	L = PROGRAM_LOCAL,
@@ -241,7 +240,10 @@ static const struct option_row element_rows[] = {
 };
 /* clang-format on */
 
-enum { ROWS = sizeof rows / sizeof rows[0], ELEMENT_ROWS = sizeof element_rows / sizeof element_rows[0] };
+enum {
+	ROWS = sizeof rows / sizeof rows[0],
+	ELEMENT_ROWS = sizeof element_rows / sizeof element_rows[0]
+};
 _Static_assert((int)ROWS <= (int)OPTION_ROWS_MAX, "struct options remembers every row");
 /* -s wins over both `server` and `servers`; and value_server() fills either struct. */
 _Static_assert(offsetof(struct settings, top.server) == 0, "the place comes first");

@@ -31,6 +31,7 @@ enum mode { MODE_TCP_ONLY, MODE_TCP_AND_UDP, MODE_UDP_ONLY };
 enum {
 	SETTINGS_SERVERS = 10, /* kept of a server list, as in shadowsocks-libev */
 	SETTINGS_DSCP_RULES = 64,
+	SETTINGS_NAME_MAX = 255,       /* bytes of a user's name */
 	SETTINGS_CONFIG_MAX = 16 << 20 /* bytes of a configuration file */
 };
 
@@ -51,29 +52,59 @@ struct settings_dscp {
 	uint8_t dscp;
 };
 
+/* A user of a server (SIP023). */
+struct settings_user {
+	char *name;
+	char *password; /* wiped before settings_read() returns */
+	unsigned char key[WIRE_KEY_MAX];
+};
+
+/* What belongs to one key: where clients find it, or where a server listens for it. The top level
+ * of a configuration is one, and so is each element of `servers`. */
+struct settings_place {
+	/* Ports are filled in (manager: 0 where the entry has none). A server without an address
+	 * has 0.0.0.0. A place to listen on is an address, or a name where a name was given
+	 * ("localhost" is an address already). */
+	struct endpoint server[SETTINGS_SERVERS];
+	unsigned servers;
+	uint16_t server_port; /* 0: none given, every entry has its own */
+
+	const struct wire_method *method;
+	struct wire_key key;	     /* format NULL: no password was given (manager only) */
+	struct settings_user *users; /* NULL: clients know the key itself */
+	unsigned user_count;
+
+	/* Between parsing and checking only; wiped before settings_read() returns. */
+	char *password, *key_text;
+	bool disabled;
+	uint8_t mode;
+	char *plugin, *acl;
+};
+
 /* Strings are NULL where nothing (or "" or null) was given. Paths are absolute, unless they are
  * names that PATH resolves. Numbers are in the unit their comment names, defaults filled in. */
 struct settings {
+	/* Where, and what lies on the wire: what flags and the top level say (the first member:
+	 * what fills it also fills elements of `servers`), and the elements. Passwords are gone by
+	 * the time settings_read() returns. settings_place() gives those that count. */
+	struct settings_place top;
+	struct settings_place *elements;
+	unsigned element_count;
+
 	enum program program;
 	const char *name; /* "ss-local": for log_open() */
 	char *config;	  /* the file that was read, for a reload; NULL: none */
 
-	/* Where. Clients: the servers to connect to. Server, manager: the addresses to listen on;
-	 * 0.0.0.0 * if none was given. Ports are filled in (manager: 0 where the entry has none).
-	 * A place to listen * on is an address, or a name where a name was given ("localhost" is
-	 * an address already). */
-	struct endpoint server[SETTINGS_SERVERS];
-	unsigned servers;
-	uint16_t server_port;	/* 0: none given, every entry has its own */
 	struct endpoint local;	/* clients: where to listen */
 	struct endpoint tunnel; /* ss-tunnel: the fixed target */
+	uint8_t mode;		/* enum mode */
 
-	/* What lies on the wire. The password itself is gone by the time settings_read()
-	 * returns. */
-	const struct wire_method *method;
-	unsigned char key[WIRE_KEY_MAX];
-	size_t key_len; /* 0: none (manager only) */
-	uint8_t mode;	/* enum mode */
+	/* How a client's requests look; in the keys of all places already. */
+	unsigned char prefix[WIRE_PREFIX_MAX];
+	unsigned char prefix_len;
+	bool printable_salt;
+	bool padded; /* the next two were given */
+	uint16_t padding_min, padding_max;
 
 	/* Sockets and names. */
 	struct socket_options socket; /* its strings are those of this struct */
@@ -107,9 +138,8 @@ struct settings {
 	unsigned ports;
 	char *manager_address, *executable, *workdir;
 
-	/* Between parsing and checking only; wiped before settings_read() returns. */
+	/* Between parsing and checking only. */
 	struct settings_raw {
-		char *password, *key;
 		struct address source4,
 			source6; /* of the keys local_ipv4_address, local_ipv6_address */
 		uint16_t local_port;
@@ -117,15 +147,27 @@ struct settings {
 };
 
 /* Fill *settings for `program` from argv (argv[0] is skipped) and all else that is consulted.
- * Secrets in * argv and in the environment are overwritten. Exits by itself: 0 after -h and
- * --version, 1 after * an unknown option or a missing item (the reason on stderr, then the usage
+ * Secrets in argv and in the environment are overwritten. Exits by itself: 0 after -h and
+ * --version, 1 after an unknown option or a missing item (the reason on stderr, then the usage
  * on stdout), 255 after die(). */
 void settings_read(struct settings *settings, enum program program, int argc, char **argv);
 
 /* Fill *settings from a configuration text alone, with no flags and no environment: 0, or -1 with
- * the * reason. `file` names it in messages. Never exits: for tests now and reloads later. */
+ * the reason. `file` names it in messages. Never exits: for tests. */
 int settings_read_text(struct settings *settings, enum program program, const char *file,
 		       const char *text, size_t n, struct options_reason *reason);
+
+/* Read the file again and take from it the users of each place that has some: 0, or -1 with the
+ * reason, and everything is as it was. Whatever else has changed in the file stays as it was; but
+ * users cannot begin or cease to be, and elements of `servers` cannot come or go. */
+int settings_reload(struct settings *settings, struct options_reason *reason);
+
+/* The i-th place that the program acts on, NULL after the last: the elements of `servers` that are
+ * not disabled, after the top level if it names a server or there are no elements. */
+const struct settings_place *settings_place(const struct settings *settings, unsigned i);
+
+/* Log the methods, and what there is to be said against them. After log_open(). */
+void settings_announce(const struct settings *settings);
 
 /* Wipe and free what it holds. */
 void settings_free(struct settings *settings);

@@ -32,36 +32,13 @@ __attribute__((format(printf, 3, 4))) static int fail(struct options_reason *rea
 
 /* --- what must be there, and what follows from what is there */
 
-/* The sentence for something that is missing, in shadowsocks-libev's words; or NULL. */
-static const char *missing(const struct settings *s)
+static bool all_v6(const struct settings_place *place)
 {
-	bool ports = s->servers;
+	bool all = true;
 
-	for (unsigned i = 0; i < s->servers; i++)
-		ports = ports && s->server[i].port;
-	if ((s->program & PROGRAM_CLIENTS) && !s->servers)
-		return "remote_num is 0: no server is given (-s, key 'server')";
-	if ((s->program & PROGRAM_RELAYS) && !s->server_port && !ports)
-		return "remote_port is NULL: no server port is given (-p, key 'server_port')";
-	if ((s->program & PROGRAM_CLIENTS) && !s->raw.local_port && !s->local.port)
-		return "local_port is NULL: no local port is given (-l, key 'local_port')";
-	if ((s->program & PROGRAM_TUNNEL) && !s->tunnel.type)
-		return "tunnel_addr is NULL: no target is given (-L, key 'tunnel_address')";
-	if ((s->program & PROGRAM_RELAYS) && !s->raw.password && !s->raw.key)
-		return "both password and key are NULL: give one (-k, --key, their keys, "
-		       "SS_PASSWORD or "
-		       "PASSWORD_FILE)";
-	return NULL;
-}
-
-static void fill_servers(struct settings *s)
-{
-	if (!s->servers)
-		endpoint_parse(&s->server[s->servers++], "0.0.0.0", 0);
-	for (unsigned i = 0; i < s->servers; i++) {
-		if (!s->server[i].port)
-			s->server[i].port = s->server_port;
-	}
+	for (unsigned i = 0; i < place->servers; i++)
+		all = all && place->server[i].type == ENDPOINT_IPV6;
+	return all;
 }
 
 /* Clients listen on loopback, of IPv6 if there is nothing else on the other side. */
@@ -69,8 +46,8 @@ static void fill_local(struct settings *s)
 {
 	bool v6 = true;
 
-	for (unsigned i = 0; i < s->servers; i++)
-		v6 = v6 && s->server[i].type == ENDPOINT_IPV6;
+	for (unsigned i = 0; settings_place(s, i); i++)
+		v6 = v6 && all_v6(settings_place(s, i));
 	if (!s->local.type)
 		endpoint_parse(&s->local, v6 ? "::1" : "127.0.0.1", 0);
 	if (!s->local.port)
@@ -140,11 +117,8 @@ static char *absolute(char *path)
 
 static int check(struct settings *s, struct options_reason *reason)
 {
-	const char *lacks = missing(s);
-
-	if (lacks)
-		return fail(reason, OPTIONS_USAGE, "%s", lacks);
-	fill_servers(s);
+	if (places_complete(s, reason) < 0)
+		return -1;
 	if (s->program & PROGRAM_CLIENTS)
 		fill_local(s);
 	fill_sources(s);
@@ -153,18 +127,7 @@ static int check(struct settings *s, struct options_reason *reason)
 	s->config = absolute(s->config);
 	s->pid_file = absolute(s->pid_file);
 	s->acl = absolute(s->acl);
-	return secret_to_key(s, reason);
-}
-
-static void forget_raw(struct settings *s)
-{
-	if (s->raw.password)
-		sodium_memzero(s->raw.password, strlen(s->raw.password));
-	if (s->raw.key)
-		sodium_memzero(s->raw.key, strlen(s->raw.key));
-	free(s->raw.password);
-	free(s->raw.key);
-	s->raw = (struct settings_raw){ 0 };
+	return places_finish(s, reason);
 }
 
 /* --- the configuration file */
@@ -259,7 +222,7 @@ static int read_all(struct settings *s, int argc, char **argv, struct options_re
 	}
 	if (s->config && read_config(&o, s->config) < 0)
 		return -1;
-	if (secret_from_environment(s, reason) < 0)
+	if (secret_from_environment(&s->top, reason) < 0)
 		return -1;
 	return check(s, reason);
 }
@@ -273,10 +236,26 @@ int settings_read_text(struct settings *s, enum program program, const char *fil
 	settings_defaults(s, program);
 	o = settings_options(s, reason);
 	result = read_json(&o, file, text, n) < 0 || check(s, reason) < 0 ? -1 : 0;
-	forget_raw(s);
+	places_forget(s);
 	if (result < 0)
 		settings_free(s);
 	return result;
+}
+
+int settings_reload(struct settings *s, struct options_reason *reason)
+{
+	struct settings fresh;
+	struct options o;
+	int result;
+
+	if (!s->config)
+		return fail(reason, OPTIONS_FATAL, "there is no configuration file");
+	settings_defaults(&fresh, s->program);
+	o = settings_options(&fresh, reason);
+	result = read_config(&o, s->config) < 0 || places_exchange_users(s, &fresh, reason) < 0;
+	places_forget(s);
+	settings_free(&fresh);
+	return result ? -1 : 0;
 }
 
 /* The end of a program whose settings are not to be used. */
@@ -305,7 +284,7 @@ void settings_read(struct settings *s, enum program program, int argc, char **ar
 
 	settings_defaults(s, program);
 	result = read_all(s, argc, argv, &reason);
-	forget_raw(s);
+	places_forget(s);
 	if (result < 0) {
 		settings_free(s);
 		leave(program, &reason);

@@ -21,6 +21,22 @@ enum {
  * read. */
 struct options settings_options(struct settings *settings, struct options_reason *reason);
 
+/* The table of what an element of `servers` may have, ready to fill *place. */
+struct options settings_element(struct settings_place *place, enum program program,
+				struct options_reason *reason);
+
+/* settings_places.c: look whether all is there that the program cannot do without, elements of
+ * `servers` take what they lack from the top level; then make the keys of places and users; then
+ * wipe the texts they were made of. 0, or -1 with the reason. */
+int places_complete(struct settings *settings, struct options_reason *reason);
+int places_finish(struct settings *settings, struct options_reason *reason);
+void places_forget(struct settings *settings);
+
+/* Swap the users of all places for those of `fresh`, which was read and no more: 0, or -1 with the
+ * reason, and nothing is changed. */
+int places_exchange_users(struct settings *settings, struct settings *fresh,
+			  struct options_reason *reason);
+
 /* What every program starts from. */
 void settings_defaults(struct settings *settings, enum program program);
 
