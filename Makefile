@@ -32,7 +32,7 @@ POLLER ?= $(if $(filter linux,$(os)),epoll,kqueue)
 other := %_$(if $(filter linux,$(os)),bsd,linux).c $(filter-out %_$(POLLER).c,%_epoll.c %_kqueue.c)
 lib_sources := $(filter-out $(other),$(sort $(wildcard core/*.c crypto/*.c net/*.c applets/*.c)))
 lib_objects := $(lib_sources:%.c=$(B)/obj/%.o)
-links := ss-local ss-server ss-tunnel ss-redir ss-manager
+links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key
 
 # --- flags: ours come first, so that the user's have the last word
 

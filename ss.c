@@ -21,7 +21,7 @@ struct applet {
 
 static const struct applet applets[] = {
 	{ "ss-local", local_main }, { "ss-server", server_main }, { "ss-tunnel", NULL },
-	{ "ss-redir", NULL },	    { "ss-manager", NULL },
+	{ "ss-redir", NULL },	    { "ss-manager", NULL },	  { "ss-key", key_main },
 };
 
 enum { APPLETS = sizeof(applets) / sizeof(applets[0]), PREFIX = sizeof("ss-") - 1 };

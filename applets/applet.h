@@ -10,6 +10,7 @@
 
 int local_main(int argc, char **argv);
 int server_main(int argc, char **argv);
+int key_main(int argc, char **argv);
 
 /* What makes an applet that serves. */
 struct applet_kind {
