@@ -1,0 +1,180 @@
+/*
+ * See users.h. Called when settings are read, for handshakes, and at the end of sessions. Two indexes
+ * of open addressing, by hash of the key and by name, are never more than half full: a look-up
+ * costs the same with ten users and with ten thousand.
+ */
+#include "net/users.h"
+
+#include "core/bytes.h"
+#include "crypto/blake3.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct users {
+	size_t uses;	     /* the owner, sessions, and tables that this one replaced */
+	struct users *newer; /* what replaced it */
+	size_t max, count;
+	size_t mask;	   /* entries of each index, less one */
+	uint32_t *by_hash; /* places in `all`, plus one; 0: nobody */
+	uint32_t *by_name;
+	unsigned char key[crypto_shorthash_KEYBYTES]; /* of the index by name */
+	struct user all[];
+};
+
+struct users *users_open(size_t n)
+{
+	struct users *users;
+	size_t slots = 2;
+
+	assert(n > 0 && n <= USERS_MAX);
+	while (slots < 2 * n)
+		slots *= 2;
+	users = calloc(1, sizeof *users + n * sizeof users->all[0]);
+	if (!users)
+		return NULL;
+	users->by_hash = calloc(2 * slots, sizeof *users->by_hash);
+	if (!users->by_hash) {
+		free(users);
+		return NULL;
+	}
+	users->by_name = users->by_hash + slots;
+	users->mask = slots - 1;
+	users->max = n;
+	users->uses = 1;
+	crypto_shorthash_keygen(users->key);
+	return users;
+}
+
+/* Where the user of this hash is listed, or would be. */
+static uint32_t *slot_of_hash(const struct users *users, const unsigned char hash[USER_HASH])
+{
+	size_t at = get_u32le(hash) & users->mask;
+
+	while (users->by_hash[at] &&
+	       memcmp(users->all[users->by_hash[at] - 1].hash, hash, USER_HASH) != 0)
+		at = (at + 1) & users->mask;
+	return &users->by_hash[at];
+}
+
+static uint32_t *slot_of_name(const struct users *users, const char *name)
+{
+	unsigned char hash[crypto_shorthash_BYTES];
+	size_t at;
+
+	crypto_shorthash(hash, (const unsigned char *)name, strlen(name), users->key);
+	at = get_u32le(hash) & users->mask;
+	while (users->by_name[at] && strcmp(users->all[users->by_name[at] - 1].name, name) != 0)
+		at = (at + 1) & users->mask;
+	return &users->by_name[at];
+}
+
+enum users_result users_add(struct users *users, const char *name, const unsigned char *key,
+			    size_t key_len)
+{
+	struct user *user = &users->all[users->count];
+	uint32_t *by_hash, *by_name;
+
+	assert(users->count < users->max && key_len <= sizeof user->key);
+	blake3_hash(key, key_len, user->hash, sizeof user->hash);
+	by_hash = slot_of_hash(users, user->hash);
+	if (*by_hash)
+		return USERS_SAME_KEY;
+	by_name = slot_of_name(users, name);
+	if (*by_name)
+		return USERS_SAME_NAME;
+	user->name = strdup(name);
+	if (!user->name)
+		return USERS_NO_MEMORY;
+	memcpy(user->key, key, key_len);
+	user->table = users;
+	*by_hash = *by_name = (uint32_t)++users->count;
+	return USERS_ADDED;
+}
+
+/* One that used the table does no more. */
+static void release(struct users *users)
+{
+	while (users && --users->uses == 0) {
+		struct users *newer = users->newer;
+
+		for (size_t i = 0; i < users->count; i++)
+			free(users->all[i].name);
+		sodium_memzero(users->all, users->max * sizeof users->all[0]);
+		free(users->by_hash);
+		free(users);
+		users = newer;
+	}
+}
+
+void users_close(struct users *users)
+{
+	release(users);
+}
+
+static struct user *find_name(const struct users *users, const char *name)
+{
+	uint32_t place = *slot_of_name(users, name);
+
+	return place ? (struct user *)&users->all[place - 1] : NULL;
+}
+
+struct users *users_replace(struct users *old, struct users *fresh)
+{
+	if (!old)
+		return fresh;
+	for (size_t i = 0; fresh && i < old->count; i++) {
+		struct user *user = find_name(fresh, old->all[i].name);
+
+		if (user) {
+			user->up += old->all[i].up;
+			user->down += old->all[i].down;
+		}
+	}
+	if (fresh) {
+		old->newer = fresh;
+		fresh->uses++;
+	}
+	users_close(old);
+	return fresh;
+}
+
+size_t users_count(const struct users *users)
+{
+	return users->count;
+}
+
+const struct user *users_at(const struct users *users, size_t i)
+{
+	return &users->all[i];
+}
+
+struct user *users_find(const struct users *users, const unsigned char hash[USER_HASH])
+{
+	uint32_t place = *slot_of_hash(users, hash);
+
+	return place ? (struct user *)&users->all[place - 1] : NULL;
+}
+
+struct user *user_hold(struct user *user)
+{
+	user->table->uses++;
+	return user;
+}
+
+void user_leave(struct user *user, uint64_t up, uint64_t down)
+{
+	struct user *counts = user;
+
+	if (!user)
+		return;
+	for (struct users *t = user->table->newer; t && counts; t = t->newer)
+		counts = find_name(t, user->name);
+	if (counts) {
+		counts->up += up;
+		counts->down += down;
+	}
+	release(user->table);
+}

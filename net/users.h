@@ -1,0 +1,63 @@
+/*
+ * The users of a server (SIP023): names, keys, byte counters, found by the hash of a key. A table is
+ * filled when settings are read and does not change afterwards, but for the counters. A reload puts
+ * a new table in its place; the old one stays for the sessions that began under it. No I/O, no
+ * allocation once a table is filled.
+ */
+#ifndef NET_USERS_H
+#define NET_USERS_H
+
+#include "net/wire.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	USER_HASH = 16, /* bytes: the beginning of BLAKE3(key) */
+	USERS_MAX = 1 << 20
+};
+
+struct users;
+
+struct user {
+	unsigned char hash[USER_HASH];
+	unsigned char key[WIRE_KEY_MAX];
+	char *name;
+	uint64_t up, down;   /* payload bytes of sessions that ended */
+	struct users *table; /* where it is listed */
+};
+
+enum users_result {
+	USERS_ADDED,
+	USERS_SAME_KEY,	 /* another user has this key: nobody could tell them apart */
+	USERS_SAME_NAME, /* another user has this name: counters could not be told apart */
+	USERS_NO_MEMORY
+};
+
+/* An empty table for n users, 1..USERS_MAX; it belongs to the caller. NULL: no memory. crypto_open()
+ * has run. */
+struct users *users_open(size_t n);
+
+/* Add one of those n. The name and the key (key_len <= WIRE_KEY_MAX bytes, of the method) are copied. */
+enum users_result users_add(struct users *users, const char *name, const unsigned char *key,
+			    size_t key_len);
+
+/* Its owner is done with the table. It is wiped and freed when nobody uses a user of it any more. */
+void users_close(struct users *users);
+
+/* The owner puts `fresh` (NULL: none) in the place of `old` (NULL: none) and closes that: users of the
+ * same name keep their counters. Returns `fresh`. */
+struct users *users_replace(struct users *old, struct users *fresh);
+
+size_t users_count(const struct users *users);
+const struct user *users_at(const struct users *users, size_t i);
+
+/* The user whose key has this hash, or NULL. */
+struct user *users_find(const struct users *users, const unsigned char hash[USER_HASH]);
+
+/* A session is this user's: its table stays. (Returns it.) At its end it is given back with what was
+ * moved, which counts for the user of that name in the table that is in use then. NULL: nothing. */
+struct user *user_hold(struct user *user);
+void user_leave(struct user *user, uint64_t up, uint64_t down);
+
+#endif
