@@ -221,10 +221,15 @@ int applet_run(const struct applet_kind *kind, int argc, char **argv)
 	settings_announce(settings);
 	make_service(descriptors);
 	listen_on_all();
+	if (settings->socket.mark)
+		process_keep_marking();
 	if (settings->user)
 		process_user(settings->user);
 	else if (geteuid() == 0)
 		log_info("running from root user");
+	if (settings->socket.mark && !process_may_mark())
+		log_warn("fwmark: this process may not mark connections (it lacks CAP_NET_ADMIN): "
+			 "none will be made");
 	process_no_new_privs();
 
 	int status = process_workers(1, serve, NULL);

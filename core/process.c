@@ -28,6 +28,7 @@
 /* One per process: it is about the process. */
 static struct {
 	bool starting; /* a parent waits */
+	bool marking;  /* keep the right to mark sockets */
 	int ready;     /* the end of its pipe */
 	struct pidfile pidfile;
 } service;
@@ -175,6 +176,11 @@ static bool can_return(const struct account *to)
 	return to->uid != 0 && to->gid != 0 && (setgid(0) == 0 || setegid(0) == 0);
 }
 
+void process_keep_marking(void)
+{
+	service.marking = true;
+}
+
 void process_user(const char *who)
 {
 	struct account to = { 0 };
@@ -189,10 +195,16 @@ void process_user(const char *who)
 	if (found == -2)
 		log_warn("user '%s' is in more than %d groups: the rest is left out", who,
 			 ACCOUNT_GROUPS);
+	bool keep = service.marking && to.uid != 0;
+
+	if (keep)
+		process_rights_hold();
 	/* Groups first: the user may not change them. */
 	if (setgroups(to.n_groups, to.groups) < 0 || setresgid(to.gid, to.gid, to.gid) < 0 ||
 	    setresuid(to.uid, to.uid, to.uid) < 0)
 		die("failed to switch user to '%s': %s", who, strerror(errno));
+	if (keep)
+		process_rights_reduce();
 	if (!is_already(&to) || can_return(&to))
 		die("failed to switch user to '%s': root can be regained", who);
 	process_no_dumps(); /* changing ids has set what the system's default is */

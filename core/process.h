@@ -10,7 +10,8 @@
  *	process_daemon		if a pid file is given: the child goes on from here
  *	reactor_open, process_signals
  *				listeners, plugins, ...
- *	process_user		what needs root is open now
+ *	process_keep_marking, process_user
+ *				what needs root is open now
  *	process_no_new_privs	unless a plugin with privileges of its own is to be started
  *	process_ready		all that can fail has succeeded
  *	process_workers		serves until told to stop
@@ -22,6 +23,7 @@
 #ifndef CORE_PROCESS_H
 #define CORE_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* The name that ps, pidof and killall see. */
@@ -52,6 +54,17 @@ void process_ready(void);
  * and group ids are set and it is verified that there is no way back. If we are that user already:
  * nothing. Without an entry in /etc/passwd a number is user and group. Dies if it fails. */
 void process_user(const char *who);
+
+/* Before process_user(): of root's rights the new user is to have one, to mark sockets (fwmark). */
+void process_keep_marking(void);
+
+/* Whether this process may mark sockets; Linux asks CAP_NET_ADMIN for it. */
+bool process_may_mark(void);
+
+/* The parts of process_user() that keep that right: before ids change, and afterwards, when all
+ * others are given up. Die if they cannot be. */
+void process_rights_hold(void);
+void process_rights_reduce(void);
 
 /* No program we start may gain privileges (set-user-id, file capabilities). */
 void process_no_new_privs(void);

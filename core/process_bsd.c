@@ -21,3 +21,17 @@ void process_no_new_privs(void)
 void process_no_dumps(void)
 {
 }
+
+/* Sockets are not marked here, so there is nothing to keep. */
+bool process_may_mark(void)
+{
+	return false;
+}
+
+void process_rights_hold(void)
+{
+}
+
+void process_rights_reduce(void)
+{
+}

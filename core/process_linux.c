@@ -6,8 +6,11 @@
 #include "core/log.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* The kernel keeps 15 bytes; ours are shorter. */
 void process_name(const char *name)
@@ -25,4 +28,45 @@ void process_no_new_privs(void)
 void process_no_dumps(void)
 {
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* --- capabilities, by the system calls: there is no need for another library */
+
+struct rights {
+	struct __user_cap_header_struct header;
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+};
+
+static struct rights no_rights(void)
+{
+	return (struct rights){ .header.version = _LINUX_CAPABILITY_VERSION_3 };
+}
+
+static const unsigned marking = 1u << CAP_NET_ADMIN;
+
+bool process_may_mark(void)
+{
+	struct rights have = no_rights();
+
+	return syscall(SYS_capget, &have.header, have.data) == 0 &&
+	       (have.data[0].effective & marking);
+}
+
+void process_rights_hold(void)
+{
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		die("cannot keep the right to mark sockets: %s", strerror(errno));
+}
+
+/* Ids have changed, which took what was effective, but left what is permitted. */
+void process_rights_reduce(void)
+{
+	struct rights have = no_rights(), want = no_rights();
+
+	if (syscall(SYS_capget, &have.header, have.data) < 0)
+		die("cannot tell which rights are left: %s", strerror(errno));
+	want.data[0].permitted = want.data[0].effective = have.data[0].permitted & marking;
+	if (syscall(SYS_capset, &want.header, want.data) < 0 ||
+	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) < 0)
+		die("cannot give up the rights of root: %s", strerror(errno));
 }

@@ -11,12 +11,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -379,6 +382,52 @@ static void become_nobody_with_capabilities(void)
 	process_user("nobody");
 }
 
+static void become_nobody_who_marks(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	const unsigned mark = 7;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	EXPECT(fd >= 0);
+	process_keep_marking();
+	process_user("nobody");
+	EXPECT(getuid() == 65534 && setuid(0) == -1 && setgid(0) == -1);
+	EXPECT(syscall(SYS_capget, &header, data) == 0);
+	EXPECT((data[0].permitted & ~(1u << CAP_NET_ADMIN)) == 0 && data[1].permitted == 0);
+	EXPECT(data[0].effective == data[0].permitted && data[0].inheritable == 0);
+	EXPECT(prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0) == 0);
+	EXPECT(process_may_mark() == (data[0].effective != 0));
+	/* A container's root may lack the right; whoever has it can use it. */
+	EXPECT(process_may_mark() ==
+	       (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark) == 0));
+}
+
+static void become_nobody_who_cannot_mark(void)
+{
+	process_user("nobody");
+	EXPECT(!process_may_mark());
+}
+
+static void become_root_who_marks(void)
+{
+	bool could = process_may_mark();
+
+	process_keep_marking();
+	process_user("root");
+	EXPECT(process_may_mark() == could && setgid(0) == 0);
+}
+
+static void the_right_to_mark_may_be_kept(void **unused)
+{
+	(void)unused;
+	if (skip_without_root())
+		skip();
+	expect_success(become_nobody_who_marks);
+	expect_success(become_nobody_who_cannot_mark);
+	expect_success(become_root_who_marks);
+}
+
 static void privileges_are_given_up(void **unused)
 {
 	(void)unused;
@@ -655,6 +704,7 @@ int main(void)
 		cmocka_unit_test_setup(limits_are_set, clean),
 		cmocka_unit_test_setup(what_is_not_permitted_is_said, clean),
 		cmocka_unit_test_setup(privileges_are_given_up, clean),
+		cmocka_unit_test_setup(the_right_to_mark_may_be_kept, clean),
 		cmocka_unit_test_setup(an_unknown_user_is_said, clean),
 		cmocka_unit_test_setup(a_daemon_of_another_user_empties_its_file, clean),
 		cmocka_unit_test_setup(signals_reach_the_reactor, clean),
