@@ -8,6 +8,8 @@
 #include "core/options.h"
 #include "core/process.h"
 #include "net/resolve.h"
+#include "net/salts.h"
+#include "net/users.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,6 +28,7 @@ struct program_state {
 	struct engine engine;
 	struct service service;
 	struct replay *replay;
+	struct salts *salts; /* a server's */
 };
 
 static struct program_state program; /* signals need to find it */
@@ -89,6 +92,9 @@ static void make_service(unsigned long descriptors)
 	if (!program.replay)
 		die("no memory for the replay memory of %u salts: %s (see replay_size)", settings->replay_size,
 		    strerror(errno));
+	if (program.kind->role->near_sealed && !(program.salts = salts_open(settings->replay_size)))
+		die("no memory for %u salts of a minute: %s (see replay_size)", settings->replay_size,
+		    strerror(errno));
 	*service = (struct service){
 		.engine = &program.engine,
 		.role = program.kind->role,
@@ -98,6 +104,7 @@ static void make_service(unsigned long descriptors)
 	};
 	program.kind->configure(service, settings);
 	service->key.replay = program.replay;
+	service->key.salts = program.salts;
 	for (unsigned i = 0; i < service->upstreams.count; i++)
 		service->upstreams.all[i].key.replay = program.replay;
 	service_init(service);
@@ -191,6 +198,10 @@ static void close_all(void)
 	resolve_close();
 	reactor_close();
 	replay_close(program.replay);
+	if (program.salts)
+		salts_close(program.salts);
+	if (program.service.key.users)
+		users_close(program.service.key.users);
 	settings_free(&program.settings);
 	log_debug("closed gracefully");
 	log_close();

@@ -151,8 +151,6 @@ static int make_old(struct wire_key *key, const struct wire_method *method, cons
 	unsigned char bytes[WIRE_KEY_MAX];
 	size_t n = wire_key_len(method);
 
-	if (text && password)
-		log_warn("both a key and a password are given: the key is used");
 	if (text && decode(text, bytes, n) < 0)
 		return bad_key(method, reason);
 	if (!text)
@@ -273,19 +271,28 @@ static int make_psk(struct wire_key *key, const struct wire_method *method, cons
 
 /* --- the ways in */
 
-int secret_make(struct wire_key *key, const struct wire_method *method, const char *password,
+static int make(struct wire_key *key, const struct wire_method *method, const char *password,
 		const char *text, bool server, struct options_reason *reason)
 {
 	switch (secret_family(method)) {
 	case SECRET_SIP022:
-		if (text && password)
-			log_warn("both a key and a password are given: the key is used");
 		return make_psk(key, method, text ? text : password, server, reason);
 	case SECRET_NONE:
 		return make_old(key, method, password ? password : "", NULL, reason);
 	default:
 		return make_old(key, method, password, text, reason);
 	}
+}
+
+int secret_make(struct wire_key *key, const struct wire_method *method, const char *password,
+		const char *text, bool server, struct options_reason *reason)
+{
+	if (text && password)
+		log_warn("both a key and a password are given: the key is used");
+	if (make(key, method, password, text, server, reason) < 0)
+		return -1;
+	key->server = server;
+	return 0;
 }
 
 void secret_forget(struct wire_key *key)

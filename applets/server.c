@@ -4,6 +4,7 @@
 #include "applets/applet.h"
 #include "core/log.h"
 #include "net/handshake.h"
+#include "net/users.h"
 
 static const struct role server_role = {
 	.name = "ss-server",
@@ -11,11 +12,47 @@ static const struct role server_role = {
 	.near_sealed = true,
 };
 
+/* A table of a place's users, whose names and keys were compared when they were read; NULL: no
+ * memory. */
+static struct users *list_users(const struct settings_place *place)
+{
+	struct users *users = users_open(place->user_count);
+
+	for (unsigned i = 0; users && i < place->user_count; i++) {
+		const struct settings_user *user = &place->users[i];
+
+		if (users_add(users, user->name, user->key, place->key.key_len) != USERS_ADDED) {
+			users_close(users);
+			users = NULL;
+		}
+	}
+	return users;
+}
+
 static void configure(struct service *service, const struct settings *settings)
 {
-	service->key = settings_place(settings, 0)->key;
+	const struct settings_place *place = settings_place(settings, 0);
+
+	service->key = place->key;
+	if (place->users && !(service->key.users = list_users(place)))
+		die("no memory for %u users", place->user_count);
 	if (settings_place(settings, 1))
 		log_warn("only the first of several servers is served yet");
+}
+
+/* Sessions keep the user they began with. */
+static void reload(struct service *service, const struct settings *settings)
+{
+	const struct settings_place *place = settings_place(settings, 0);
+	struct users *fresh = place->users ? list_users(place) : NULL;
+
+	if (place->users && !fresh) {
+		log_error("not reloaded: no memory for %u users", place->user_count);
+		return;
+	}
+	if (fresh)
+		service->key.users = users_replace(service->key.users, fresh);
+	log_info("reloaded: %u users", place->user_count);
 }
 
 static unsigned listen_on(const struct settings *settings, const struct endpoint **at)
@@ -33,6 +70,7 @@ int server_main(int argc, char **argv)
 		.role = &server_role,
 		.listening = "tcp server listening at",
 		.configure = configure,
+		.reload = reload,
 		.listen_on = listen_on,
 	};
 
