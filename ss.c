@@ -68,7 +68,8 @@ static int version(void)
 	printf("c-ares %s (compiled with %s)\n", ares_version(NULL), ARES_VERSION_STR);
 	printf("methods:");
 	for (unsigned i = 0; wire_list(i); i++)
-		printf(" %s", wire_list(i)->name);
+		if (wire_built(wire_list(i)))
+			printf(" %s", wire_list(i)->name);
 	printf("\n");
 	return 0;
 }

@@ -32,7 +32,7 @@ struct stream_state {
 
 /* A block cipher, of which all modes need but one direction. */
 struct block_cipher {
-	uint16_t schedule;  /* bytes of the expanded key, aligned to 16 */
+	uint16_t schedule;  /* bytes of the expanded key */
 	unsigned char size; /* bytes of a block, a power of two */
 
 	/* Expand key[0..n). The schedule stays where it is: libraries keep pointers into it. NULL:
@@ -76,7 +76,7 @@ static inline bool stream_built(const struct stream *stream)
 	return !stream->cipher || stream->cipher->expand;
 }
 
-/* Bytes of the expanded key; aligned to 16, never moved, wiped by its owner. May be 0. */
+/* Bytes of the expanded key; aligned as malloc() does, never moved, wiped by its owner. May be 0. */
 static inline size_t stream_schedule(const struct stream *stream)
 {
 	return stream->cipher ? stream->cipher->schedule : stream->kind->schedule;

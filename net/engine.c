@@ -80,6 +80,18 @@ int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks)
 	return 0;
 }
 
+int engine_lend(struct engine *engine, struct wire_key *key)
+{
+	size_t size = wire_lease_size(key);
+
+	if (size == 0)
+		return 0;
+	if (!engine->leases.base && slab_open(&engine->leases, size, 2 * engine->sessions.max) < 0)
+		return -1;
+	key->leases = &engine->leases;
+	return 0;
+}
+
 static void close_all(struct list *list)
 {
 	while (!list_empty(list))
@@ -93,6 +105,7 @@ void engine_close(struct engine *engine)
 	reactor_cancel(&engine->tick);
 	reactor_turn(0); /* buries them */
 	block_close(&engine->blocks);
+	slab_close(&engine->leases);
 	slab_close(&engine->sessions);
 }
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 struct session;
+struct wire_key;
 
 /* Kinds of lines that peers cause, each with a ration of its own (log_peer). */
 enum log_kind { LOG_KIND_ACCEPT, LOG_KIND_RESOLVE, LOG_KIND_CONNECT, LOG_KIND_REFUSED };
@@ -24,6 +25,7 @@ enum { ENGINE_SERVING = 2 };
 struct engine {
 	struct slab sessions;
 	struct block_pool blocks;
+	struct slab leases;    /* what directions hold beside their wire_state; opened when a key needs it */
 	struct list strangers; /* sessions that have proved nothing yet, or were silenced; oldest first */
 	struct list guests;    /* all others, oldest first */
 	struct list waiting;   /* sessions that wait for blocks, first come first served */
@@ -34,6 +36,9 @@ struct engine {
 
 /* Room for so many sessions and blocks. 0, or -1 with errno. After reactor_open(). */
 int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks);
+
+/* Give a key access to the leases that its method may need. Before it is used. 0, or -1 with errno. */
+int engine_lend(struct engine *engine, struct wire_key *key);
 
 /* Ends all sessions. */
 void engine_close(struct engine *engine);

@@ -31,13 +31,24 @@ static uint64_t handshake_time(const struct wire_key *key)
 	return HANDSHAKE_MIN + get_u32be(bytes) % HANDSHAKE_SPAN;
 }
 
-void service_init(struct service *service)
+static int lend_keys(struct service *service)
+{
+	if (service->role->near_sealed)
+		return engine_lend(service->engine, &service->key);
+	for (unsigned i = 0; i < service->upstreams.count; i++)
+		if (engine_lend(service->engine, &service->upstreams.all[i].key) < 0)
+			return -1;
+	return 0;
+}
+
+int service_init(struct service *service)
 {
 	bool server = service->role->near_sealed;
 
 	service->handshake_time = handshake_time(server ? &service->key : &service->upstreams.all[0].key);
 	service->connect_time = service->timeout < CONNECT_TIME_MAX ? service->timeout : CONNECT_TIME_MAX;
 	service->idle_time = !server ? 0 : service->timeout > SERVER_IDLE_MIN ? service->timeout : SERVER_IDLE_MIN;
+	return lend_keys(service);
 }
 
 /* No descriptor, or no memory in the kernel. */

@@ -39,8 +39,8 @@ struct service {
 	uint64_t accepted, up_bytes, down_bytes;
 };
 
-/* Derive the times. Before service_listen(). */
-void service_init(struct service *service);
+/* Derive the times, and lend the keys what they need. Before service_listen(). 0, or -1 with errno. */
+int service_init(struct service *service);
 
 /* Listen on one more address. 0, or -1 with errno. Accepting begins with service_start(). */
 int service_listen(struct service *service, const struct endpoint *at, bool v6only);

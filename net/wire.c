@@ -8,9 +8,15 @@
 
 #include <assert.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+
+#define STREAM(name_)                                                  \
+	{                                                              \
+		.name = name_, .format = &wire_stream, .cipher = name_ \
+	}
 
 static const struct wire_method methods[] = {
 	{ .name = "aes-128-gcm", .format = &wire_aead, .cipher = "aes-128-gcm" },
@@ -26,15 +32,50 @@ static const struct wire_method methods[] = {
 		.format = &wire_aead,
 		.cipher = "xchacha20-ietf-poly1305",
 	},
+
+	/* deprecated: whoever can write to the connection can change what it carries */
+	STREAM("rc4-md5"),
+	STREAM("rc4-md5-6"),
+	STREAM("rc4"),
+	STREAM("aes-128-cfb"),
+	STREAM("aes-192-cfb"),
+	STREAM("aes-256-cfb"),
+	STREAM("aes-128-ctr"),
+	STREAM("aes-192-ctr"),
+	STREAM("aes-256-ctr"),
+	STREAM("aes-128-cfb1"),
+	STREAM("aes-192-cfb1"),
+	STREAM("aes-256-cfb1"),
+	STREAM("aes-128-cfb8"),
+	STREAM("aes-192-cfb8"),
+	STREAM("aes-256-cfb8"),
+	STREAM("aes-128-ofb"),
+	STREAM("aes-192-ofb"),
+	STREAM("aes-256-ofb"),
+	STREAM("camellia-128-cfb"),
+	STREAM("camellia-192-cfb"),
+	STREAM("camellia-256-cfb"),
+	STREAM("bf-cfb"),
+	STREAM("salsa20"),
+	STREAM("chacha20"),
+	STREAM("chacha20-ietf"),
+	STREAM("xchacha20"),
+	STREAM("table"),
+	STREAM("none"),
 };
 
-/* Names that go-shadowsocks2 gave the same methods (PROTOCOL 4.1). */
+/* Names that go-shadowsocks2 gave the same methods (PROTOCOL 4.1), and other programs (3.3). */
 static const struct {
 	const char *alias, *name;
 } aliases[] = {
 	{ "AEAD_AES_128_GCM", "aes-128-gcm" },
 	{ "AEAD_AES_256_GCM", "aes-256-gcm" },
 	{ "AEAD_CHACHA20_POLY1305", "chacha20-ietf-poly1305" },
+	{ "aes-128-cfb128", "aes-128-cfb" },
+	{ "aes-192-cfb128", "aes-192-cfb" },
+	{ "aes-256-cfb128", "aes-256-cfb" },
+	{ "plain", "none" },
+	{ "dummy", "none" },
 };
 
 const struct wire_method *wire_find(const char *name)
@@ -53,9 +94,24 @@ const struct wire_method *wire_list(unsigned i)
 	return i < sizeof methods / sizeof methods[0] ? &methods[i] : NULL;
 }
 
+/* The method's stream cipher, or NULL. */
+static const struct stream *stream_of(const struct wire_method *method)
+{
+	return method->format == &wire_stream ? stream_find(method->cipher) : NULL;
+}
+
 size_t wire_key_len(const struct wire_method *method)
 {
-	return aead_find(method->cipher)->key;
+	const struct stream *stream = stream_of(method);
+
+	return stream ? stream->key : aead_find(method->cipher)->key;
+}
+
+bool wire_built(const struct wire_method *method)
+{
+	const struct stream *stream = stream_of(method);
+
+	return !stream || stream_built(stream);
 }
 
 static uint64_t system_clock(void)
@@ -63,22 +119,59 @@ static uint64_t system_clock(void)
 	return (uint64_t)time(NULL);
 }
 
-void wire_key_set(struct wire_key *key, const struct wire_method *method,
-		  const unsigned char *bytes)
+/* What hangs on a stream cipher. 0, or -1: no memory. */
+static int set_stream(struct wire_key *key, const struct stream *stream)
 {
-	const struct aead *aead = aead_find(method->cipher);
+	size_t n = stream_schedule(stream);
 
-	*key = (struct wire_key){
-		.format = method->format,
-		.method = method,
-		.aead = aead,
-		.packet_aead = method->packet_cipher ? aead_find(method->packet_cipher) : aead,
-		.key_len = aead->key,
-		.salt_len = aead->key,
-		.clock = system_clock,
-		.padding_max = WIRE_PADDING_MAX,
-	};
-	memcpy(key->key, bytes, aead->key);
+	key->stream = stream;
+	key->key_len = stream->key;
+	key->salt_len = stream->iv;
+	key->schedule = malloc(n > 0 ? n : 1);
+	if (!key->schedule)
+		return -1;
+	stream_expand(stream, key->schedule, key->key);
+	return 0;
+}
+
+static void set_aead(struct wire_key *key)
+{
+	const struct wire_method *method = key->method;
+
+	key->aead = aead_find(method->cipher);
+	key->packet_aead = method->packet_cipher ? aead_find(method->packet_cipher) : key->aead;
+	key->key_len = key->salt_len = key->aead->key;
+	key->clock = system_clock;
+	key->padding_max = WIRE_PADDING_MAX;
+}
+
+int wire_key_set(struct wire_key *key, const struct wire_method *method, const unsigned char *bytes)
+{
+	const struct stream *stream = stream_of(method);
+
+	*key = (struct wire_key){ .format = method->format, .method = method };
+	memcpy(key->key, bytes, wire_key_len(method));
+	if (stream)
+		return set_stream(key, stream);
+	set_aead(key);
+	return 0;
+}
+
+void wire_key_wipe(struct wire_key *key)
+{
+	if (key->schedule)
+		sodium_memzero(key->schedule, stream_schedule(key->stream));
+	free(key->schedule);
+	sodium_memzero(key, sizeof *key);
+}
+
+void wire_fresh_salt(const struct wire_key *key, struct replay *replay, unsigned char *salt)
+{
+	if (key->salt_len == 0)
+		return;
+	do {
+		randombytes_buf(salt, key->salt_len);
+	} while (replay && replay_seen(replay, salt, key->salt_len));
 }
 
 void wire_key_chain(struct wire_key *key, struct wire_identity *chain, unsigned n)
@@ -125,5 +218,7 @@ void wire_answers(struct wire_state *down, const struct wire_state *up)
 
 void wire_wipe(struct wire_state *state)
 {
+	if (state->leased)
+		wire_stream_return(state);
 	sodium_memzero(state, sizeof *state);
 }

@@ -14,6 +14,7 @@
 #define NET_WIRE_H
 
 #include "crypto/aead.h"
+#include "crypto/stream.h"
 #include "net/endpoint.h"
 #include "net/replay.h"
 
@@ -35,6 +36,7 @@ enum {
 struct wire_format;
 struct packet_format;
 struct salts;
+struct slab;
 struct user;
 struct users;
 
@@ -42,7 +44,7 @@ struct users;
 struct wire_method {
 	const char *name;
 	const struct wire_format *format;
-	const char *cipher;	   /* name for aead_find() */
+	const char *cipher;	   /* name for aead_find() or stream_find() */
 	const char *packet_cipher; /* the same for packets; NULL: no other */
 };
 
@@ -64,6 +66,11 @@ struct wire_key {
 	unsigned char key_len, salt_len;
 	bool server; /* opens requests and seals answers, not the other way round */
 
+	/* Stream ciphers. */
+	const struct stream *stream;
+	void *schedule;	     /* the expanded key */
+	struct slab *leases; /* of objects of wire_lease_size(), two for each session: the owner sets it */
+
 	/* SIP022. */
 	struct salts *salts;	  /* of requests, for a server; NULL: not checked */
 	uint64_t (*clock)(void);  /* Unix time in seconds; wire_key_set() takes the system's */
@@ -82,12 +89,16 @@ struct wire_key {
 
 /* One direction of a session. Zeroed: nothing sent or seen yet. */
 struct wire_state {
-	unsigned char subkey[WIRE_KEY_MAX];
+	union {
+		unsigned char subkey[WIRE_KEY_MAX];
+		struct stream_state stream;
+	};
 	uint64_t nonce;	  /* seals or opens done */
 	uint32_t payload; /* of the chunk whose length is opened but whose payload is not here yet */
 	bool begun;	  /* the salt was sent or taken */
 	bool length_open; /* `payload` is valid */
 	bool broken;	  /* forged, malformed or replayed: it opens nothing more */
+	bool leased;	  /* stream.extra belongs to key->leases */
 	unsigned char salt[WIRE_SALT_MAX]; /* of the request, where the answer must name it (SIP022) */
 	struct user *user; /* who sent the request (SIP023); NULL: the key's owner */
 };
@@ -108,9 +119,17 @@ const struct wire_method *wire_list(unsigned i);
 /* Bytes of the method's key. */
 size_t wire_key_len(const struct wire_method *method);
 
+/* False: the libraries of this build lack what the method needs, and no key can be made. */
+bool wire_built(const struct wire_method *method);
+
 /* Make a key from its method and raw key bytes (wire_key_len() of them). All that is optional is off
- * then: set it afterwards. crypto_open() has run. The owner wipes the key. */
-void wire_key_set(struct wire_key *key, const struct wire_method *method, const unsigned char *bytes);
+ * then: set it afterwards. crypto_open() has run. 0, or -1: no memory. The key may be copied; its owner
+ * wipes one of the copies, when the others are used no more. */
+int wire_key_set(struct wire_key *key, const struct wire_method *method, const unsigned char *bytes);
+void wire_key_wipe(struct wire_key *key);
+
+/* Bytes that a direction needs beside its wire_state, from key->leases; 0: none. */
+size_t wire_lease_size(const struct wire_key *key);
 
 /* Give a client's key its chain: chain[i].key is filled in for i < n <= WIRE_IDENTITIES, outermost first;
  * the hashes are made here. `chain` lives as long as the key; its owner wipes it. */
@@ -143,10 +162,11 @@ int wire_open(const struct wire_key *key, struct wire_state *state, unsigned cha
  * before wire_first() of the answer, for the client after wire_first() of the request. */
 void wire_answers(struct wire_state *down, const struct wire_state *up);
 
-/* Forget the keys of a direction; it is as new. */
+/* Forget the keys of a direction, and give back what it holds; it is as new. */
 void wire_wipe(struct wire_state *state);
 
-/* True once the peer has proved that it knows the key. */
+/* True once the peer has proved that it knows the key, or has sent as much as would have to prove it,
+ * where a format is forgeable. */
 static inline bool wire_authenticated(const struct wire_state *state)
 {
 	return state->begun;
@@ -161,6 +181,7 @@ static inline bool wire_inside_chunk(const struct wire_state *state)
 /* The rest of the interface is for the formats themselves (wire_aead.c, ...). */
 struct wire_format {
 	const struct packet_format *packets;
+	bool forgeable;	 /* whatever comes opens to something: no peer ever proves that it knows the key */
 	bool first_read; /* the first read of a server brings all it needs to authenticate, or it never will */
 	int (*slots)(const struct wire_key *, unsigned char *, size_t, size_t, struct iovec *);
 	size_t (*seal)(const struct wire_key *, struct wire_state *, unsigned char *, size_t);
@@ -170,6 +191,13 @@ struct wire_format {
 		    struct wire_opened *);
 };
 
-extern const struct wire_format wire_aead, wire_2022;
+extern const struct wire_format wire_aead, wire_stream, wire_2022;
+
+/* A salt or IV that this program never saw: the same one twice would be the same key stream twice. It
+ * is remembered, so that our own bytes sent back to us are a replay. */
+void wire_fresh_salt(const struct wire_key *key, struct replay *replay, unsigned char *salt);
+
+/* Give back what a direction leased. */
+void wire_stream_return(struct wire_state *state);
 
 #endif
