@@ -128,11 +128,17 @@ static enum step open_first(struct session *s, unsigned char *buf, size_t n)
 		}
 		if (flow_take(s, &s->up, buf, n) < 0)
 			return MUTE;
-		session_trust(s);
+		if (!s->key->format->forgeable)
+			session_trust(s);
 	} else if (flow_take(s, &s->up, buf, n) < 0) {
 		return MUTE;
 	}
-	return read_target(s);
+
+	enum step step = read_target(s);
+
+	if (step == DONE && s->key->format->forgeable)
+		session_trust(s); /* an address is all that can be asked of it */
+	return step;
 }
 
 enum step handshake_open(struct session *s)

@@ -2,12 +2,13 @@
  * The life of a session, read from top to bottom:
  *
  *     LEARN ──> ROUTE ──> CONNECT ──> RELAY ──> closed
- *       └────────────────────────────────┴────> SILENT ──> closed
+ *       └────────────────────┴───────────┴────> SILENT ──> closed
  *
  * LEARN: the role reads where the near side wants to go. ROUTE: the hop is chosen. CONNECT: it is
  * dialled. RELAY: two flows are pumped until both have ended. SILENT lies off the path: a near side
  * that does not prove that it knows the key is read and discarded until it leaves or its handshake
- * time, counted from accept, is over.
+ * time, counted from accept, is over. Where nothing can be proved (stream ciphers), that is the
+ * answer to a target that cannot be reached, too.
  */
 #include "net/session.h"
 
@@ -105,7 +106,13 @@ static enum step route(struct session *s)
 	return DONE;
 }
 
-static void connect_failed(struct session *s)
+/* Where the format proves nothing, a prober's noise may have made the target: it must not learn of it. */
+static bool keeps_quiet(const struct session *s)
+{
+	return s->service->role->near_sealed && s->key->format->forgeable;
+}
+
+static enum step connect_failed(struct session *s)
 {
 	char hop[ENDPOINT_TEXT];
 	bool no_name = s->dial.lookup.status != RESOLVE_OK;
@@ -119,6 +126,7 @@ static void connect_failed(struct session *s)
 		log_peer(LOG_KIND_CONNECT, "%s: cannot connect: %s", hop, strerror(s->dial.error));
 	if (s->hop != &s->target && s->hop->type == ENDPOINT_NAME)
 		resolve_forget(s->hop->host); /* it may have moved */
+	return keeps_quiet(s) ? MUTE : FAIL;
 }
 
 static enum step connect_hop(struct session *s)
@@ -128,7 +136,7 @@ static enum step connect_hop(struct session *s)
 	while (step == FAIL && dial_is_short(&s->dial) && engine_evict(s->service->engine))
 		step = dial_run(&s->dial, &s->far, far_woken);
 	if (step == FAIL)
-		connect_failed(s);
+		return connect_failed(s);
 	if (step == WAIT && s->near.ready & READY_ERROR) {
 		s->why = WHY_LEFT;
 		return FAIL;
@@ -208,11 +216,12 @@ static void fall_silent(struct session *s)
 	struct sockaddr_storage address;
 
 	address_socket(&s->peer, 0, &address);
-	log_handshake(socket_print((struct sockaddr *)&address, false, peer, sizeof(peer)),
-		      s->step == LEARN ? "authentication error" : why_text[WHY_FORGED]);
-	if (s->step == CONNECT)
+	if (s->step == CONNECT) /* which is in the log already, and no offence */
 		dial_end(&s->dial);
-	s->arrived = s->step == LEARN ? s->began : reactor_now();
+	else
+		log_handshake(socket_print((struct sockaddr *)&address, false, peer, sizeof(peer)),
+			      s->step == LEARN ? "authentication error" : why_text[WHY_FORGED]);
+	s->arrived = s->step == RELAY ? reactor_now() : s->began;
 	s->step = SILENT;
 	socket_reset_on_close(s->far.fd);
 	reactor_forget(&s->far);
@@ -295,10 +304,9 @@ static enum step expire(struct session *s)
 		return MUTE;
 	if (s->step == CONNECT) {
 		s->dial.error = s->dial.lookup.status == RESOLVE_PENDING ? EAGAIN : ETIMEDOUT;
-		connect_failed(s);
-	} else {
-		s->why = why[s->step];
+		return connect_failed(s);
 	}
+	s->why = why[s->step];
 	return FAIL;
 }
 
