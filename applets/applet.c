@@ -107,7 +107,8 @@ static void make_service(unsigned long descriptors)
 	service->key.salts = program.salts;
 	for (unsigned i = 0; i < service->upstreams.count; i++)
 		service->upstreams.all[i].key.replay = program.replay;
-	service_init(service);
+	if (service_init(service) < 0)
+		die("no memory for the ciphers of %u sessions: %s (see max_sessions)", sessions, strerror(errno));
 }
 
 /* `::` stands for both families, unless an IPv4 address of the same port is listed too. */

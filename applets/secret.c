@@ -150,14 +150,15 @@ static int make_old(struct wire_key *key, const struct wire_method *method, cons
 {
 	unsigned char bytes[WIRE_KEY_MAX];
 	size_t n = wire_key_len(method);
+	int made;
 
 	if (text && decode(text, bytes, n) < 0)
 		return bad_key(method, reason);
 	if (!text)
 		kdf_password(password, strlen(password), bytes, n);
-	wire_key_set(key, method, bytes);
+	made = wire_key_set(key, method, bytes);
 	sodium_memzero(bytes, sizeof bytes);
-	return 0;
+	return made < 0 ? fail(reason, "the key does not fit into memory") : 0;
 }
 
 /* --- SIP022 */
@@ -300,5 +301,5 @@ void secret_forget(struct wire_key *key)
 	if (key->identities)
 		sodium_memzero(key->identities, key->identity_count * sizeof *key->identities);
 	free(key->identities);
-	sodium_memzero(key, sizeof *key);
+	wire_key_wipe(key);
 }

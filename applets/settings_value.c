@@ -158,6 +158,10 @@ int value_method(struct options *o, const struct option_value *value)
 	if (!*text)
 		return 0;
 	place->method = wire_find(text);
+	if (place->method && !wire_built(place->method))
+		return options_fail(
+			o, "is %s, which is not in this build: its libraries lack the cipher",
+			place->method->name);
 	if (place->method)
 		return 0;
 	return options_fail(o,
