@@ -1,24 +1,26 @@
 #!/bin/sh
-# setup.sh [check]: install what building and the demo need; with `check` what the tests need too.
-# For a fresh Debian, Ubuntu or Alpine, as root. Says what it installs, asks nothing, and may be
-# run again. Nothing is started, enabled or configured.
+# setup.sh [check | interop]: install what building and the demo need; with `check` what the tests
+# need too, peers included that install in seconds; with `interop` all peers (peers.sh), two of which
+# are compiled, for minutes. For a fresh Debian, Ubuntu or Alpine, as root. Says what it installs,
+# asks nothing, and may be run again. Nothing is started, enabled or configured.
 set -eu
 
 what=${1:-build}
 case $what in
-build | check) ;;
+build | check | interop) ;;
 *)
-	echo "usage: sh dist/setup.sh [check]" >&2
+	echo "usage: sh dist/setup.sh [check | interop]" >&2
 	exit 2
 	;;
 esac
 
 apt_build="gcc make binutils pkg-config libc6-dev libsodium-dev libmbedtls-dev libc-ares-dev curl python3-minimal python3"
 apt_check="clang clang-format libcmocka-dev musl-tools dpkg-dev xz-utils file procps iproute2 util-linux
-	python3-pytest python3-pytest-xdist python3-cryptography shadowsocks-libev valgrind libc6-dbg mandoc iperf3 strace gdb"
+	python3-pytest python3-pytest-xdist python3-cryptography valgrind libc6-dbg mandoc iperf3 strace gdb"
 apk_build="gcc make binutils pkgconf musl-dev linux-headers libsodium-dev mbedtls-dev c-ares-dev curl python3"
 apk_check="clang clang-extra-tools compiler-rt cmocka-dev libsodium-static mbedtls-static file procps iproute2 util-linux
 	py3-pytest py3-pytest-xdist py3-cryptography valgrind mandoc iperf3 strace gdb bash"
+package_peers="shadowsocks-libev v2ray"
 
 need_root()
 {
@@ -59,23 +61,43 @@ keep_disabled()
 	fi
 }
 
+# What peers are made with, unless this machine has it from elsewhere.
+peer_tools()
+{
+	python3 -c 'import ensurepip' 2>/dev/null || echo "$1"
+	command -v npm >/dev/null || echo npm
+}
+
+apt_install()
+{
+	forbid_starting
+	RUNLEVEL=1 apt-get -q -y --no-install-recommends -o Dpkg::Options::=--force-confold -o DPkg::Lock::Timeout=300 install "$@"
+}
+
 with_apt()
 {
 	export DEBIAN_FRONTEND=noninteractive
 	# shellcheck disable=SC2046,SC2086 # lists of words
 	set -- $(apt_missing $packages)
-	if [ $# -eq 0 ]; then
-		echo "setup: everything is installed already"
+	missing_peers=$(apt_missing $peers)
+	if [ $# -eq 0 ] && [ -z "$missing_peers" ]; then
+		echo "setup: every package is installed already"
 		return
 	fi
 	need_root
-	echo "setup: apt-get install $*"
 	apt-get -q update
-	forbid_starting
-	RUNLEVEL=1 apt-get -q -y --no-install-recommends -o Dpkg::Options::=--force-confold -o DPkg::Lock::Timeout=300 install "$@"
-	case " $* " in
-	*" shadowsocks-libev "*) keep_disabled shadowsocks-libev ;;
-	esac
+	if [ $# -gt 0 ]; then
+		echo "setup: apt-get install $*"
+		apt_install "$@"
+	fi
+	for peer in $missing_peers; do
+		echo "setup: apt-get install $peer"
+		if apt_install "$peer"; then
+			keep_disabled "$peer"
+		else
+			echo "setup: SKIPPED peer $peer: this release cannot install it"
+		fi
+	done
 }
 
 with_apk()
@@ -84,19 +106,27 @@ with_apk()
 	echo "setup: apk add $(echo $packages)"
 	# shellcheck disable=SC2086
 	apk add --no-progress $packages
+	for peer in $peers; do
+		apk add --no-progress "$peer" || echo "setup: SKIPPED peer $peer: this release cannot install it"
+	done
 }
 
+peers=
 if command -v apt-get >/dev/null; then
 	packages=$apt_build
-	[ "$what" = build ] || packages="$apt_build $apt_check"
+	[ "$what" = build ] || packages="$apt_build $apt_check $(peer_tools python3-venv)" peers=$package_peers
 	with_apt
 elif command -v apk >/dev/null; then
 	packages=$apk_build
-	[ "$what" = build ] || packages="$apk_build $apk_check"
+	[ "$what" = build ] || packages="$apk_build $apk_check $(peer_tools py3-pip)" peers=$package_peers
 	with_apk
 else
 	echo "setup.sh knows apt and apk only. Needed: a C compiler, GNU make, pkg-config, and the development" >&2
 	echo "files of libsodium, mbedtls (2.28 or 3.x) and c-ares; for the demo curl and python3." >&2
 	exit 1
 fi
+case $what in
+check) sh "$(dirname "$0")/peers.sh" quick ;;
+interop) sh "$(dirname "$0")/peers.sh" all ;;
+esac
 echo "setup: done"
