@@ -214,7 +214,9 @@ static const struct option_row rows[] = {
 	{ FLAG('A', NULL, NULL), KEY("auth"), FOR(ALL), FIELD(REFUSE, program), BITS(HIDDEN),
 	  HELP(one_time_auth) },
 };
+/* clang-format on */
 
+/* clang-format off */
 #undef FIELD
 #define FIELD(type_, field_) .type = OPTION_##type_, .offset = offsetof(struct settings_place, field_)
 
