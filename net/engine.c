@@ -41,9 +41,19 @@ static struct session *stuck_holder(struct engine *engine)
 	return worst;
 }
 
+static struct session *first_waiting(const struct engine *engine)
+{
+	return list_empty(&engine->waiting) ? NULL : container_of(engine->waiting.next, struct session, waiting);
+}
+
+/* True if there is nobody who waits for more than there is. */
 static bool can_serve(const struct engine *engine)
 {
-	return engine->blocks.max - engine->blocks.leased >= ENGINE_SERVING;
+	const struct session *s = first_waiting(engine);
+
+	if (!s)
+		return true;
+	return engine->blocks.max - engine->blocks.leased >= (s->finishes ? 1 : ENGINE_SERVING + ENGINE_RESERVE);
 }
 
 static void tick(struct timer *timer)
@@ -51,8 +61,9 @@ static void tick(struct timer *timer)
 	struct engine *engine = container_of(timer, struct engine, tick);
 	struct session *stuck;
 
-	while (!list_empty(&engine->waiting) && !can_serve(engine) && (stuck = stuck_holder(engine)))
+	while (!can_serve(engine) && (stuck = stuck_holder(engine)))
 		session_close(stuck, WHY_MEMORY);
+	engine_serve_waiting(engine, NULL);
 	block_trim(&engine->blocks, KEPT_BLOCKS);
 	log_flush(reactor_now());
 	engine->quiet_ticks = engine->sessions.live > 0 ? 0 : engine->quiet_ticks + 1;
@@ -63,7 +74,7 @@ static void tick(struct timer *timer)
 int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks)
 {
 	*engine = (struct engine){ .quiet_ticks = 0 };
-	if (blocks < ENGINE_SERVING) {
+	if (blocks < ENGINE_SERVING + ENGINE_RESERVE) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -124,17 +135,20 @@ void engine_stir(struct engine *engine)
 		reactor_after(&engine->tick, TICK);
 }
 
-void engine_wait(struct engine *engine, struct session *session)
+void engine_wait(struct engine *engine, struct session *session, bool finishes)
 {
+	if (finishes && !session->finishes)
+		list_remove(&session->waiting); /* to the head, from wherever it stood */
+	session->finishes = finishes || (session->finishes && !list_empty(&session->waiting));
 	if (list_empty(&session->waiting))
-		list_append(&engine->waiting, &session->waiting);
+		list_append(finishes ? engine->waiting.next : &engine->waiting, &session->waiting);
 }
 
 size_t engine_reserve(const struct engine *engine, const struct session *session)
 {
-	if (engine->served == session || (!engine->served && list_empty(&engine->waiting)))
-		return 0;
-	return (size_t)ENGINE_SERVING * BLOCK_ROOM;
+	bool alone = engine->served == session || (!engine->served && list_empty(&engine->waiting));
+
+	return (size_t)(alone ? ENGINE_RESERVE : ENGINE_RESERVE + ENGINE_SERVING) * BLOCK_ROOM;
 }
 
 void engine_serve_waiting(struct engine *engine, const struct session *ran)
@@ -143,7 +157,7 @@ void engine_serve_waiting(struct engine *engine, const struct session *ran)
 		engine->served = NULL;
 	if (engine->served || list_empty(&engine->waiting) || !can_serve(engine))
 		return;
-	engine->served = container_of(engine->waiting.next, struct session, waiting);
+	engine->served = first_waiting(engine);
 	list_remove(&engine->served->waiting);
 	reactor_again(&engine->served->near);
 }

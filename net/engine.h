@@ -18,9 +18,10 @@ struct wire_key;
 /* Kinds of lines that peers cause, each with a ration of its own (log_peer). */
 enum log_kind { LOG_KIND_ACCEPT, LOG_KIND_RESOLVE, LOG_KIND_CONNECT, LOG_KIND_REFUSED };
 
-/* Blocks that are enough for the smallest step of any flow. Who waits for blocks is woken when so many are
- * free, and they are kept for it until it has run. */
-enum { ENGINE_SERVING = 2 };
+enum {
+	ENGINE_SERVING = 2, /* blocks that are enough for the smallest step of any flow */
+	ENGINE_RESERVE = 2  /* blocks that only those may take who thereby finish a chunk, and give more back */
+};
 
 struct engine {
 	struct slab sessions;
@@ -49,13 +50,15 @@ bool engine_evict(struct engine *engine);
 /* There is a session again: keep the tick going. */
 void engine_stir(struct engine *engine);
 
-/* A session must wait for blocks: it goes to the end of the queue, once. */
-void engine_wait(struct engine *engine, struct session *session);
+/* A session must wait for blocks, once: at the end of the queue for ENGINE_SERVING beside the reserve; or at
+ * its head for one block, if that is enough for it to finish a chunk. */
+void engine_wait(struct engine *engine, struct session *session, bool finishes);
 
-/* Bytes of free blocks that `session` must leave to those who came before it. */
+/* Bytes of free blocks that `session` must leave to others: the reserve, and what is kept for those who
+ * came before it. */
 size_t engine_reserve(const struct engine *engine, const struct session *session);
 
-/* A session has run, or is closed. Blocks may have come back: wake the first who waits for some. */
+/* A session (or nobody: NULL) has run, or is closed. Blocks may have come back: wake the first who waits for some. */
 void engine_serve_waiting(struct engine *engine, const struct session *ran);
 
 /* One line about what the process holds, to the log. */

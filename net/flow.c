@@ -20,7 +20,7 @@
 #include <sys/uio.h>
 
 enum {
-	BATCH_MIN = 14,	  /* log2: 16 KB */
+	BATCH_MIN = 14,	  /* log2: FLOW_READ_MIN */
 	BATCH_MAX = 18,	  /* log2: 256 KB, beyond it caches are lost */
 	BATCH_GROWTH = 2048, /* bytes that sealing may add to a batch */
 	SHARE = 5,	  /* log2: a batch is at most this part of the blocks that are free */
@@ -28,25 +28,26 @@ enum {
 	PAYLOAD_AT = FLOW_SCRATCH / 2 /* in scratch: the payload of a first flight */
 };
 
-_Static_assert((1 << BATCH_MIN) + BATCH_GROWTH <= ENGINE_SERVING * BLOCK_ROOM, "the smallest batch must fit");
+_Static_assert(1 << BATCH_MIN == FLOW_READ_MIN, "the smallest batch is known outside");
+_Static_assert(FLOW_READ_MIN + BATCH_GROWTH <= ENGINE_SERVING * BLOCK_ROOM, "the smallest batch must fit");
 _Static_assert(WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD <= 1 << BATCH_MIN, "the first flight must fit");
 
 static _Alignas(64) unsigned char scratch[FLOW_SCRATCH];
 
-/* The two ends of a flow, and what it may still read until others have their turn. */
+/* The two ends of a flow; what it may still read until others have their turn, and in the next burst. */
 struct ends {
 	struct source *from, *to;
 	uint8_t from_side, to_side;
 	struct wire_state *wire;
 	uint64_t *count;
-	size_t budget;
+	size_t budget, batch;
 };
 
 static struct ends ends_of(struct session *s, const struct flow *f)
 {
 	if (f->up)
-		return (struct ends){ &s->near, &s->far, SIDE_NEAR, SIDE_FAR, &s->up_wire, &s->up_bytes, TURN };
-	return (struct ends){ &s->far, &s->near, SIDE_FAR, SIDE_NEAR, &s->down_wire, &s->down_bytes, TURN };
+		return (struct ends){ &s->near, &s->far, SIDE_NEAR, SIDE_FAR, &s->up_wire, &s->up_bytes, TURN, 0 };
+	return (struct ends){ &s->far, &s->near, SIDE_FAR, SIDE_NEAR, &s->down_wire, &s->down_bytes, TURN, 0 };
 }
 
 unsigned char *flow_scratch(void)
@@ -65,17 +66,21 @@ void flow_drop(struct session *s, struct flow *f)
 	f->out = f->raw = 0;
 }
 
-bool flow_room(struct session *s, struct flow *f, size_t n)
+size_t flow_may_read(struct session *s, struct flow *f, size_t n)
 {
 	struct engine *engine = s->service->engine;
+	size_t room = block_room(&engine->blocks, &f->held);
+	size_t lacks = f->code == FLOW_OPEN && f->raw > 0 && f->raw < f->need ? f->need - f->raw : 0;
 
-	if (n + engine_reserve(engine, s) <= block_room(&engine->blocks, &f->held))
-		return true;
-	engine_wait(engine, s);
-	return false;
+	if (n + BATCH_GROWTH + engine_reserve(engine, s) <= room)
+		return n;
+	if (lacks > 0 && lacks <= room)
+		return lacks;
+	engine_wait(engine, s, lacks > 0 && lacks <= room % BLOCK_ROOM + BLOCK_ROOM);
+	return 0;
 }
 
-/* Hold bytes for which flow_room() has seen to it that there is room. */
+/* Hold bytes for which flow_may_read() has seen to it that there is room. */
 static void hold(struct session *s, struct flow *f, const void *bytes, size_t n)
 {
 	int held = chain_append(&s->service->engine->blocks, &f->held, bytes, n);
@@ -225,9 +230,8 @@ static bool burst_first(struct session *s, struct flow *f, struct ends *e)
 static bool burst_seal(struct session *s, struct flow *f, struct ends *e)
 {
 	struct iovec iov[WIRE_IOV];
-	size_t batch = (size_t)1 << f->batch;
-	int slots = wire_slots(s->key, scratch, sizeof(scratch), batch, iov);
-	size_t n = read_some(s, f, e, iov, slots, batch);
+	int slots = wire_slots(s->key, scratch, sizeof(scratch), e->batch, iov);
+	size_t n = read_some(s, f, e, iov, slots, e->batch);
 
 	if (n == 0)
 		return false;
@@ -272,7 +276,7 @@ static int burst_open(struct session *s, struct flow *f, struct ends *e)
 	size_t had = f->raw, n = had;
 
 	if (had < f->need || had == 0) {
-		struct iovec iov = { .iov_base = scratch + had, .iov_len = (size_t)1 << f->batch };
+		struct iovec iov = { .iov_base = scratch + had, .iov_len = e->batch };
 
 		n += read_some(s, f, e, &iov, 1, iov.iov_len);
 		if (n == had)
@@ -306,7 +310,7 @@ static bool header_is_due(const struct flow *f, const struct ends *e)
 }
 
 /* May the next burst begin? With few blocks left it is made smaller. */
-static bool may_burst(struct session *s, struct flow *f, const struct ends *e)
+static bool may_burst(struct session *s, struct flow *f, struct ends *e)
 {
 	bool whole_chunk = f->code == FLOW_OPEN && f->raw > 0 && f->raw >= f->need;
 	bool header = header_is_due(f, e);
@@ -319,7 +323,8 @@ static bool may_burst(struct session *s, struct flow *f, const struct ends *e)
 		return false;
 	while (f->batch > BATCH_MIN && block_room(&s->service->engine->blocks, &f->held) >> SHARE >> f->batch == 0)
 		f->batch--;
-	return flow_room(s, f, ((size_t)1 << f->batch) + BATCH_GROWTH);
+	e->batch = flow_may_read(s, f, (size_t)1 << f->batch);
+	return e->batch > 0;
 }
 
 /* The source ended before, and now its connection failed. (An end of ours, sent after its end, looks the

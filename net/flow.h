@@ -46,9 +46,11 @@ enum flow_result flow_pump(struct session *session, struct flow *flow);
  * write to yet. 0, or -1: forged. */
 int flow_take(struct session *session, struct flow *flow, unsigned char *buf, size_t n);
 
-/* True if `n` bytes more could be held; otherwise the session now waits for blocks, of which it is sure to
- * find ENGINE_SERVING when it is woken. */
-bool flow_room(struct session *session, struct flow *flow, size_t n);
+/* How many bytes may be read now, so that they can be held whatever becomes of them: `n`, or when blocks are
+ * short as many as an unfinished chunk lacks, or 0: the session now waits for blocks. When it is woken,
+ * there are enough for FLOW_READ_MIN. */
+enum { FLOW_READ_MIN = 16384 };
+size_t flow_may_read(struct session *session, struct flow *flow, size_t n);
 
 /* Give back all that is held. */
 void flow_drop(struct session *session, struct flow *flow);

@@ -13,11 +13,8 @@
 #include <unistd.h>
 
 enum {
-	FIRST_READ = 16000, /* bytes read at once before the target is known */
-	TURN = 1 << 20	    /* bytes until others have their turn */
+	TURN = 1 << 20 /* bytes until others have their turn */
 };
-
-_Static_assert(WIRE_CHUNK + AEAD_TAG + FIRST_READ <= ENGINE_SERVING * BLOCK_ROOM, "a first chunk must fit");
 
 /* Read from the near side: DONE with *n > 0, WAIT, or FAIL. */
 static enum step read_near(struct session *s, void *to, size_t room, size_t *n)
@@ -148,17 +145,18 @@ enum step handshake_open(struct session *s)
 	if (s->up.need == 0) /* the first call: how much does it take to tell friend from foe? */
 		flow_take(s, &s->up, buf, 0);
 	for (size_t taken = 0;;) {
-		size_t had, n;
+		size_t had, n, room;
 
 		if (taken >= TURN) { /* empty chunks may come for ever */
 			reactor_again(&s->near);
 			return WAIT;
 		}
-		if (!flow_room(s, &s->up, (size_t)s->up.need + FIRST_READ))
+		room = flow_may_read(s, &s->up, FLOW_READ_MIN);
+		if (room == 0)
 			return WAIT;
 		had = take_raw(s, buf);
 
-		enum step step = read_near(s, buf + had, FIRST_READ, &n);
+		enum step step = read_near(s, buf + had, room, &n);
 		if (step != DONE)
 			n = 0;
 		taken += n;
@@ -178,7 +176,7 @@ enum step handshake_discard(struct session *s)
 	size_t n, discarded = 0;
 
 	for (;;) {
-		enum step step = read_near(s, flow_scratch(), FIRST_READ, &n);
+		enum step step = read_near(s, flow_scratch(), FLOW_SCRATCH, &n);
 
 		if (step == FAIL)
 			return DONE;

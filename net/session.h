@@ -64,6 +64,7 @@ struct session {
 	uint8_t socks;	    /* what local has read so far (applets/local.c) */
 	uint8_t broken;	    /* enum side: sides whose connection failed */
 	bool closed;
+	bool finishes;	    /* waits for one block, to finish a chunk (engine_wait) */
 	uint16_t shake_len; /* bytes in `shake`: read, not yet used */
 	union {
 		unsigned char shake[SESSION_SHAKE]; /* before the target is known */
