@@ -96,7 +96,8 @@ struct wire_state {
 	uint64_t nonce;	  /* seals or opens done */
 	uint32_t payload; /* of the chunk whose length is opened but whose payload is not here yet */
 	bool begun;	  /* the salt was sent or taken */
-	bool length_open; /* `payload` is valid */
+	bool length_open : 1; /* `payload` is valid */
+	bool header_open : 1; /* and that is the rest of the header of a request (SIP022) */
 	bool broken;	  /* forged, malformed or replayed: it opens nothing more */
 	bool leased;	  /* stream.extra belongs to key->leases */
 	unsigned char salt[WIRE_SALT_MAX]; /* of the request, where the answer must name it (SIP022) */
@@ -170,12 +171,6 @@ void wire_wipe(struct wire_state *state);
 static inline bool wire_authenticated(const struct wire_state *state)
 {
 	return state->begun;
-}
-
-/* True between the length of a chunk and its payload: an end here is a cut, even if all bytes were opened. */
-static inline bool wire_inside_chunk(const struct wire_state *state)
-{
-	return state->length_open;
 }
 
 /* The rest of the interface is for the formats themselves (wire_aead.c, ...). */
