@@ -16,7 +16,7 @@ static int usage(FILE *to)
 	      "(-k) takes, for older ones what the key 'key' (--key) takes. Methods:\n",
 	      to);
 	for (unsigned i = 0; wire_list(i); i++)
-		if (secret_family(wire_list(i)) != SECRET_NONE)
+		if (wire_built(wire_list(i)) && secret_family(wire_list(i)) != SECRET_NONE)
 			fprintf(to, "  %s\n", wire_list(i)->name);
 	return to == stdout ? 0 : 1;
 }
@@ -39,6 +39,8 @@ int key_main(int argc, char **argv)
 	method = wire_find(argv[1]);
 	if (!method)
 		return refuse(argv[1], "is no method that is built in; -h lists them");
+	if (!wire_built(method))
+		return refuse(argv[1], "is not in this build: its libraries lack the cipher");
 	if (secret_family(method) == SECRET_NONE)
 		return refuse(argv[1], "encrypts nothing and has no key");
 	if (crypto_open() < 0)

@@ -244,12 +244,29 @@ static int check_chain(const struct wire_method *method, unsigned n, bool server
 	return 0;
 }
 
+/* The last key, and the chain before it where n > 0. */
+static int set_psk(struct wire_key *key, const struct wire_method *method, const char *last,
+		   struct wire_identity *chain, unsigned n, struct options_reason *reason)
+{
+	unsigned char bytes[WIRE_KEY_MAX];
+	int made;
+
+	if (secret_psk(method, last, strlen(last), bytes, reason) < 0)
+		return -1;
+	made = wire_key_set(key, method, bytes);
+	sodium_memzero(bytes, sizeof bytes);
+	if (made < 0)
+		return fail(reason, "the key does not fit into memory");
+	if (n)
+		wire_key_chain(key, chain, n);
+	return 0;
+}
+
 static int make_psk(struct wire_key *key, const struct wire_method *method, const char *text,
 		    bool server, struct options_reason *reason)
 {
 	unsigned n = colons(text);
 	const char *last = n ? strrchr(text, ':') + 1 : text;
-	unsigned char bytes[WIRE_KEY_MAX];
 	struct wire_identity *chain = NULL;
 
 	if (check_chain(method, n, server, reason) < 0)
@@ -257,16 +274,12 @@ static int make_psk(struct wire_key *key, const struct wire_method *method, cons
 	if (n && !(chain = calloc(n, sizeof *chain)))
 		return fail(reason, "the chain of keys does not fit into memory");
 	if (read_chain(chain, n, text, method, reason) < 0 ||
-	    secret_psk(method, last, strlen(last), bytes, reason) < 0) {
+	    set_psk(key, method, last, chain, n, reason) < 0) {
 		if (chain)
 			sodium_memzero(chain, n * sizeof *chain);
 		free(chain);
 		return -1;
 	}
-	wire_key_set(key, method, bytes);
-	sodium_memzero(bytes, sizeof bytes);
-	if (n)
-		wire_key_chain(key, chain, n);
 	return 0;
 }
 

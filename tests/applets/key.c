@@ -71,6 +71,11 @@ static void a_key_for_every_method(void **state)
 			assert_non_null(strstr(err, "has no key"));
 			continue;
 		}
+		if (!wire_built(method)) {
+			assert_int_equal(run(name), 1);
+			assert_non_null(strstr(err, "not in this build"));
+			continue;
+		}
 		assert_int_equal(run(name), 0);
 		expect_key(method);
 		memcpy(before, out, sizeof before);
@@ -92,6 +97,8 @@ static void what_it_makes_is_taken(void **state)
 		struct wire_key key;
 		char text[SECRET_TEXT];
 
+		if (!wire_built(method))
+			continue;
 		secret_fresh(method, text);
 		assert_int_equal(secret_make(&key, method, new ? text : NULL, text, true, reason),
 				 0);
