@@ -45,6 +45,7 @@ int service_init(struct service *service)
 {
 	bool server = service->role->near_sealed;
 
+	service->key.server = server;
 	service->handshake_time = handshake_time(server ? &service->key : &service->upstreams.all[0].key);
 	service->connect_time = service->timeout < CONNECT_TIME_MAX ? service->timeout : CONNECT_TIME_MAX;
 	service->idle_time = !server ? 0 : service->timeout > SERVER_IDLE_MIN ? service->timeout : SERVER_IDLE_MIN;
@@ -103,14 +104,19 @@ static void listener_woken(struct source *source)
 		if (is_full(service->engine) && somebody_knocks(source->fd) && engine_evict(service->engine))
 			break; /* its memory is free after this turn */
 		int fd = socket_accept(source->fd, &service->sockets, &peer);
+		int error = errno;
 
 		if (fd >= 0) {
 			admit(service, fd, &peer);
-		} else if (errno == EAGAIN) {
+			continue;
+		}
+		/* Some systems find that they have no descriptor before they find that nobody waits. */
+		if (error == EAGAIN || (is_shortage(error) && !somebody_knocks(source->fd))) {
 			source->ready &= (uint8_t)~READY_IN;
 			return;
-		} else if (is_shortage(errno) && !engine_evict(service->engine)) {
-			pause_accepting(service, errno);
+		}
+		if (is_shortage(error) && !engine_evict(service->engine)) {
+			pause_accepting(service, error);
 			return;
 		}
 	}

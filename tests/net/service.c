@@ -1,0 +1,243 @@
+/*
+ * Accepting: bursts, full slabs, no descriptors.
+ */
+#include "net/service.h"
+
+#include "tests/net/world.h"
+
+#include <sys/resource.h>
+
+/* More knock at once than are accepted in a turn. */
+static void test_burst(void **state)
+{
+	enum { MANY = 150 };
+	int fds[MANY];
+
+	(void)state;
+	world_open((struct sizes){ .sessions = MANY, .blocks = 8 });
+	for (int i = 0; i < MANY; i++)
+		fds[i] = connect_small(world.server_port, 0, 0);
+	turn();
+	assert_true(world.engine.sessions.live < MANY);
+	until(world.engine.sessions.live == MANY);
+	assert_int_equal(world.server.accepted, MANY);
+	assert_true(is_quiet());
+	for (int i = 0; i < MANY; i++)
+		close(fds[i]);
+	world_rests();
+	world_close();
+}
+
+/* All sessions taken by strangers: for each newcomer the oldest goes, not one more. */
+static void test_full_of_strangers(void **state)
+{
+	int fds[8], late[3];
+
+	(void)state;
+	world_open((struct sizes){ .sessions = 8, .blocks = 8 });
+	for (int i = 0; i < 8; i++) {
+		fds[i] = connect_small(world.server_port, 0, 0);
+		turn();
+	}
+	until(world.engine.sessions.live == 8);
+	for (int i = 0; i < 3; i++)
+		late[i] = connect_small(world.server_port, 0, 0);
+	until(world.server.accepted == 11);
+	turns(5);
+	for (int i = 0; i < 8; i++) {
+		if (i < 3)
+			assert_int_equal(ending(fds[i]), END);
+		else
+			expect_silence(fds[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		expect_silence(late[i]);
+	assert_int_equal(world.engine.sessions.live, 8);
+	assert_true(is_quiet());
+	for (int i = 0; i < 8; i++)
+		close(fds[i]);
+	for (int i = 0; i < 3; i++)
+		close(late[i]);
+	world_rests();
+	world_close();
+}
+
+/* All taken by sessions that have proved something: newcomers are refused, and all goes on. */
+static void test_full_of_guests(void **state)
+{
+	enum { ALL = 4 };
+	struct peer *peers[ALL];
+	int fars[ALL];
+	uint16_t target;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = ALL, .blocks = 16 });
+	int listener = listen_small(&target, 0);
+	for (int i = 0; i < ALL; i++)
+		peers[i] = peer_relayed(listener, target, &fars[i]);
+	int late = connect_small(world.server_port, 0, 0);
+	assert_true(ending(late) < 0);
+	close(late);
+	assert_true(is_quiet());
+	for (int i = 0; i < ALL; i++) {
+		put(fars[i], "x", 1);
+		unsigned char byte;
+		until(look(peers[i]->fd, &byte, 1) == 1);
+		peer_free(peers[i]);
+		close(fars[i]);
+	}
+	world_rests();
+	int again = connect_small(world.server_port, 0, 0);
+	expect_silence(again);
+	close(again);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
+/* The limit that leaves no descriptor free; the old one. */
+static rlim_t use_up(void)
+{
+	struct rlimit limit;
+	rlim_t old;
+	int next = dup(0);
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	old = limit.rlim_cur;
+	limit.rlim_cur = (rlim_t)next;
+	close(next);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return old;
+}
+
+static void set_limit(rlim_t n)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = n;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* No descriptor left: the oldest stranger makes room. */
+static void test_no_descriptor_but_strangers(void **state)
+{
+	(void)state;
+	world_open((struct sizes){ .sessions = 8, .blocks = 16 });
+	int old = connect_small(world.server_port, 0, 0);
+	turns(3);
+	int late = connect_small(world.server_port, 0, 0);
+	rlim_t limit = use_up();
+	until(world.server.accepted == 2);
+	set_limit(limit);
+	assert_int_equal(ending(old), END);
+	expect_silence(late);
+	close(old);
+	close(late);
+	world_rests();
+	world_close();
+}
+
+/* No descriptor left, and nobody who may be sent away: accepting pauses, and sleeps meanwhile. */
+static void test_pause(void **state)
+{
+	uint16_t target;
+	int far;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = 8, .blocks = 16 });
+	int listener = listen_small(&target, 0);
+	struct peer *p = peer_relayed(listener, target, &far);
+	int late = connect_small(world.server_port, 0, 0);
+	rlim_t limit = use_up();
+
+	world.pace = 0;
+	turns(5);
+	assert_true(timer_pending(&world.server.pause));
+	assert_true(is_quiet());
+	pass(101);
+	assert_true(timer_pending(&world.server.pause));
+	assert_int_equal(world.server.accepted, 1);
+	set_limit(limit);
+	pass(101);
+	assert_int_equal(world.server.accepted, 2);
+	assert_false(timer_pending(&world.server.pause));
+	close(late);
+	peer_free(p);
+	close(far);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
+/* A relay for which no descriptor is left takes that of a stranger; without one it fails cleanly. */
+static void test_no_descriptor_to_connect(void **state)
+{
+	uint16_t target;
+
+	(void)state;
+	for (int strangers = 0; strangers < 2; strangers++) {
+		world_open((struct sizes){ .sessions = 8, .blocks = 16 });
+		int listener = listen_small(&target, 0), stranger = -1;
+
+		if (strangers)
+			stranger = connect_small(world.server_port, 0, 0);
+		turns(3);
+		struct peer *p = peer_new(0, 0);
+		turns(3);
+		unsigned char bytes[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
+		size_t n = peer_first(p, target, "x", 1, bytes);
+		rlim_t limit = use_up();
+
+		put(p->fd, bytes, n);
+		turns(5);
+		set_limit(limit);
+		if (strangers) {
+			int far = accept_one(listener);
+
+			expect(far, "x", 1);
+			assert_int_equal(ending(stranger), END);
+			close(stranger);
+			close(far);
+		} else {
+			assert_int_equal(ending(p->fd), END);
+		}
+		peer_free(p);
+		world_rests();
+		close(listener);
+		world_close();
+	}
+}
+
+/* The handshake time hangs on the key alone and lies in its range. */
+static void test_times(void **state)
+{
+	(void)state;
+	world_open((struct sizes){ .sessions = 8, .blocks = 16 });
+	assert_int_equal(world.server.handshake_time, world.local.handshake_time);
+	assert_true(world.server.handshake_time >= 40000 && world.server.handshake_time < 100000);
+	assert_int_equal(world.server.idle_time, 24 * 3600 * 1000);
+	assert_int_equal(world.local.idle_time, 0);
+	assert_int_equal(world.server.connect_time, 10000);
+	world.server.timeout = UINT64_C(100000) * 1000;
+	world.server.key.key[0] ^= 1;
+	service_init(&world.server);
+	assert_int_equal(world.server.idle_time, 100000000);
+	assert_int_not_equal(world.server.handshake_time, world.local.handshake_time);
+	world_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_full_of_strangers),
+		cmocka_unit_test(test_full_of_guests),
+		cmocka_unit_test(test_no_descriptor_but_strangers),
+		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_no_descriptor_to_connect),
+		cmocka_unit_test(test_times),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
