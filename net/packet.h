@@ -93,6 +93,6 @@ struct packet_format {
 		    const struct packet_front *, unsigned char *, size_t, struct packet_opened *);
 };
 
-extern const struct packet_format packet_aead, packet_2022;
+extern const struct packet_format packet_aead, packet_stream, packet_2022;
 
 #endif

@@ -9,7 +9,7 @@
  * hundred times. Expanded keys live as long as the key. A state that does not fit into a wire_state
  * (RC4's) is leased from key->leases and given back when the direction is wiped. No I/O.
  */
-#include "net/wire.h"
+#include "net/packet.h"
 
 #include "core/list.h"
 #include "core/slab.h"
@@ -114,7 +114,73 @@ static int stream_open(const struct wire_key *key, struct wire_state *state, uns
 	return 0;
 }
 
+/* A packet is a stream of its own. */
+static void packet_apply(const struct wire_key *key, const unsigned char *iv, unsigned char *text,
+			 size_t n, bool opens)
+{
+	unsigned char extra[STREAM_EXTRA_MAX];
+	struct stream_state state;
+
+	if (stream_extra(key->stream) > 0)
+		state.extra = extra;
+	stream_begin(key->stream, key->schedule, &state, iv);
+	(opens ? stream_decrypt : stream_encrypt)(key->stream, key->schedule, &state, text, n);
+	sodium_memzero(&state, sizeof state);
+	if (stream_extra(key->stream) > 0)
+		sodium_memzero(extra, sizeof extra);
+}
+
+static unsigned char *packet_seal_stream(const struct wire_key *key, struct packet_own *own,
+					 const struct packet_peer *to,
+					 const struct endpoint *address, unsigned char *payload,
+					 size_t n, size_t *length)
+{
+	unsigned char header[ENDPOINT_WIRE_MAX];
+	size_t header_len = endpoint_write(address, header);
+	unsigned char *text = payload - header_len, *start = text - key->salt_len;
+
+	(void)own, (void)to;
+	memcpy(text, header, header_len);
+	wire_fresh_salt(key, key->packet_replay, start);
+	packet_apply(key, start, text, header_len + n, false);
+	*length = key->salt_len + header_len + n;
+	return start;
+}
+
+static int packet_begin_stream(const struct wire_key *key, unsigned char *buf, size_t n,
+			       struct packet_front *front)
+{
+	(void)buf;
+	*front = (struct packet_front){ .at = key->salt_len };
+	return n > key->salt_len ? 0 : -1;
+}
+
+/* What opens to no address is not remembered: noise costs nothing. */
+static int packet_open_stream(const struct wire_key *key, const struct packet_own *own,
+			      struct packet_peer *peer, const struct packet_front *front,
+			      unsigned char *buf, size_t n, struct packet_opened *opened)
+{
+	unsigned char *text = buf + front->at;
+	int header;
+
+	(void)own, (void)peer;
+	packet_apply(key, buf, text, n - front->at, true);
+	header = endpoint_read(&opened->address, text, n - front->at);
+	if (header <= 0 || seen(key->packet_replay, key, buf))
+		return -1;
+	opened->payload = text + header;
+	opened->n = n - front->at - (size_t)header;
+	return 0;
+}
+
+const struct packet_format packet_stream = {
+	.seal = packet_seal_stream,
+	.begin = packet_begin_stream,
+	.open = packet_open_stream,
+};
+
 const struct wire_format wire_stream = {
+	.packets = &packet_stream,
 	.forgeable = true,
 	.slots = stream_slots,
 	.seal = stream_seal,
