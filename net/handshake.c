@@ -1,6 +1,7 @@
 /*
  * See handshake.h. A stranger's sealed bytes lie in session->shake until they are enough to prove
- * that it knows the key (salt and the first length box); only then may blocks be leased for it.
+ * that it knows the key (salt and the first length box); only then may blocks be leased for it. Where
+ * the format says so, the first read brings them all, or it is a stranger.
  */
 #include "net/handshake.h"
 
@@ -119,6 +120,8 @@ static enum step open_first(struct session *s, unsigned char *buf, size_t n)
 {
 	if (!wire_authenticated(&s->up_wire)) {
 		if (n < s->up.need) {
+			if (s->key->format->first_read && !s->key->split_reads)
+				return MUTE;
 			memcpy(s->shake, buf, n);
 			s->shake_len = (uint16_t)n;
 			return WAIT;

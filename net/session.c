@@ -16,6 +16,7 @@
 #include "net/engine.h"
 #include "net/handshake.h"
 #include "net/service.h"
+#include "net/users.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -209,6 +210,14 @@ static enum step (*const life[])(struct session *) = {
 	[LEARN] = learn, [ROUTE] = route, [CONNECT] = connect_hop, [RELAY] = relay, [SILENT] = silent,
 };
 
+/* The keys of both directions go; what was moved counts for the user who moved it. */
+static void forget_keys(struct session *s)
+{
+	user_leave(s->up_wire.user, s->up_bytes, s->down_bytes);
+	wire_wipe(&s->up_wire);
+	wire_wipe(&s->down_wire);
+}
+
 /* Fall silent: everything goes but the near socket. */
 static void fall_silent(struct session *s)
 {
@@ -227,8 +236,7 @@ static void fall_silent(struct session *s)
 	reactor_forget(&s->far);
 	flow_drop(s, &s->up);
 	flow_drop(s, &s->down);
-	wire_wipe(&s->up_wire);
-	wire_wipe(&s->down_wire);
+	forget_keys(s);
 	list_remove(&s->waiting);
 	list_remove(&s->link);
 	list_append(&s->service->engine->strangers, &s->link);
@@ -435,8 +443,7 @@ void session_close(struct session *s, enum why why)
 	list_remove(&s->link);
 	s->service->up_bytes += s->up_bytes;
 	s->service->down_bytes += s->down_bytes;
-	wire_wipe(&s->up_wire);
-	wire_wipe(&s->down_wire);
+	forget_keys(s);
 	reactor_bury(&s->burial);
 	engine_serve_waiting(engine, s);
 }

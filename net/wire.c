@@ -5,6 +5,7 @@
 #include "net/wire.h"
 
 #include "crypto/blake3.h"
+#include "net/salt.h"
 
 #include <assert.h>
 #include <sodium.h>
@@ -12,6 +13,13 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+
+/* SIP022: packets are sealed by the X variant of what seals streams. */
+#define CHACHA(name_, cipher_)                                          \
+	{                                                               \
+		.name = name_, .format = &wire_2022, .cipher = cipher_, \
+		.packet_cipher = "x" cipher_                            \
+	}
 
 #define STREAM(name_)                                                  \
 	{                                                              \
@@ -32,6 +40,12 @@ static const struct wire_method methods[] = {
 		.format = &wire_aead,
 		.cipher = "xchacha20-ietf-poly1305",
 	},
+
+	{ .name = "2022-blake3-aes-128-gcm", .format = &wire_2022, .cipher = "aes-128-gcm" },
+	{ .name = "2022-blake3-aes-256-gcm", .format = &wire_2022, .cipher = "aes-256-gcm" },
+	CHACHA("2022-blake3-chacha20-poly1305", "chacha20-ietf-poly1305"),
+	CHACHA("2022-blake3-chacha12-poly1305", "chacha12-ietf-poly1305"),
+	CHACHA("2022-blake3-chacha8-poly1305", "chacha8-ietf-poly1305"),
 
 	/* deprecated: whoever can write to the connection can change what it carries */
 	STREAM("rc4-md5"),
@@ -170,7 +184,7 @@ void wire_fresh_salt(const struct wire_key *key, struct replay *replay, unsigned
 	if (key->salt_len == 0)
 		return;
 	do {
-		randombytes_buf(salt, key->salt_len);
+		salt_make(key, salt);
 	} while (replay && replay_seen(replay, salt, key->salt_len));
 }
 

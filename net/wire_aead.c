@@ -6,7 +6,6 @@
 
 #include "crypto/kdf.h"
 #include "net/chunk.h"
-#include "net/salt.h"
 
 #include <string.h>
 
@@ -50,15 +49,6 @@ static size_t aead_seal(const struct wire_key *key, struct wire_state *state, un
 	return chunk_seal(&stream, key, state, buf, n);
 }
 
-/* A salt that this program never saw. The same salt twice would be the same key stream twice. It is
- * remembered, so that our own bytes sent back to us are a replay. */
-static void fresh_salt(const struct wire_key *key, unsigned char *salt)
-{
-	do {
-		salt_make(key, salt);
-	} while (key->replay && replay_seen(key->replay, salt, key->salt_len));
-}
-
 static size_t aead_first(const struct wire_key *key, struct wire_state *state,
 			 const struct endpoint *header, const unsigned char *payload, size_t n,
 			 unsigned char *buf)
@@ -69,7 +59,7 @@ static size_t aead_first(const struct wire_key *key, struct wire_state *state,
 
 	if (n > 0)
 		memcpy(text + header_len, payload, n);
-	fresh_salt(key, buf);
+	wire_fresh_salt(key, key->replay, buf);
 	kdf_subkey(key->key, buf, state->subkey, key->key_len);
 	state->begun = true;
 
