@@ -46,13 +46,14 @@ static void reload(struct service *service, const struct settings *settings)
 	const struct settings_place *place = settings_place(settings, 0);
 	struct users *fresh = place->users ? list_users(place) : NULL;
 
-	if (place->users && !fresh) {
+	if (!place->users) {
+		log_warn("only users are reloaded yet, and there are none: everything stays as it is");
+	} else if (!fresh) {
 		log_error("not reloaded: no memory for %u users", place->user_count);
-		return;
-	}
-	if (fresh)
+	} else {
 		service->key.users = users_replace(service->key.users, fresh);
-	log_info("reloaded: %u users", place->user_count);
+		log_info("reloaded: %u users", place->user_count);
+	}
 }
 
 static unsigned listen_on(const struct settings *settings, const struct endpoint **at)
