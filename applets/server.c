@@ -47,7 +47,8 @@ static void reload(struct service *service, const struct settings *settings)
 	struct users *fresh = place->users ? list_users(place) : NULL;
 
 	if (!place->users) {
-		log_warn("only users are reloaded yet, and there are none: everything stays as it is");
+		log_warn("only users are reloaded yet, and there are none: everything stays as it "
+			 "is");
 	} else if (!fresh) {
 		log_error("not reloaded: no memory for %u users", place->user_count);
 	} else {
