@@ -370,6 +370,364 @@ static void test_small_values(void **state)
 	settings_free(&settings);
 }
 
+/* --- methods and their keys */
+
+static const char psk16[] = "LCTSqb8wAfNqCkDbgDWu/Q==", upsk16[] = "3SGSqCks7mX0ZA9GrUEykQ==";
+static const char psk32[] = "LCTSqb8wAfNqCkDbgDWu/aQZD6bwN+NULlzQih4t4k0=";
+static const unsigned char psk_bytes[] = { /* PROTOCOL 15.3, 15.5 */
+					   0x2c, 0x24, 0xd2, 0xa9, 0xbf, 0x30, 0x01, 0xf3,
+					   0x6a, 0x0a, 0x40, 0xdb, 0x80, 0x35, 0xae, 0xfd,
+					   0xa4, 0x19, 0x0f, 0xa6, 0xf0, 0x37, 0xe3, 0x54,
+					   0x2e, 0x5c, 0xd0, 0x8a, 0x1e, 0x2d, 0xe2, 0x4d
+};
+
+/* The smallest file of a server with this method and password. */
+static const char *of_server(const char *method, const char *password)
+{
+	static char text[1024];
+
+	snprintf(text, sizeof text,
+		 "{\"server_port\": 9, \"method\": \"%s\", \"password\": \"%s\"}", method,
+		 password);
+	return text;
+}
+
+static const char *of_client(const char *method, const char *password, const char *more)
+{
+	static char text[1024];
+
+	snprintf(text, sizeof text,
+		 "{\"server\": \"a\", \"server_port\": 9, \"local_port\": 8, \"method\": \"%s\","
+		 " \"password\": \"%s\"%s}",
+		 method, password, more);
+	return text;
+}
+
+/* Aliases and any case of letters; a password is enough for all that are not of 2022. */
+static void test_method_names(void **state)
+{
+	static const char *const names[][2] = {
+		{ "aEs-256-GCM", "aes-256-gcm" },
+		{ "AEAD_AES_128_GCM", "aes-128-gcm" },
+		{ "aead_chacha20_poly1305", "chacha20-ietf-poly1305" },
+		{ "RC4-MD5", "rc4-md5" },
+		{ "Aes-256-CFB", "aes-256-cfb" },
+		{ "TABLE", "table" },
+		{ "Plain", "none" },
+		{ "NONE", "none" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		accepts(PROGRAM_SERVER, of_server(names[i][0], "foobar"));
+		assert_string_equal(settings.top.method->name, names[i][1]);
+		assert_true(settings.top.key.server);
+		/* PROTOCOL 2.1: the first bytes of the key of "foobar", whatever its length */
+		assert_memory_equal(settings.top.key.key, "\x38\x58\xf6\x22\x30\xac\x3c\x91", 8);
+		settings_free(&settings);
+	}
+	refuses(PROGRAM_SERVER, of_server("rot13", "x"),
+		"f.json:1:20: key 'method' has an invalid cipher name: rot13 (failed to initialize "
+		"ciphers; shadowsocks --version lists those that there are)");
+}
+
+/* Only the method without encryption needs no password. */
+static void test_no_password(void **state)
+{
+	(void)state;
+	accepts(PROGRAM_SERVER, "{\"server_port\": 9, \"method\": \"plain\"}");
+	settings_free(&settings);
+	accepts(PROGRAM_LOCAL, "{\"server\": \"a:1\", \"local_port\": 9, \"method\": \"none\"}");
+	assert_false(settings.top.key.server);
+	settings_free(&settings);
+	assert_int_equal(read_text(PROGRAM_SERVER, "{\"server_port\": 9, \"method\": \"table\"}"),
+			 -1);
+	assert_int_equal(reason.why, OPTIONS_USAGE);
+}
+
+static void test_psk(void **state)
+{
+	static const char *const methods[] = { "2022-blake3-aes-128-gcm", "2022-blake3-AES-256-gcm",
+					       "2022-blake3-chacha20-poly1305",
+					       "2022-blake3-chacha12-poly1305",
+					       "2022-blake3-chacha8-poly1305" };
+	char bare[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+		const char *psk = i ? psk32 : psk16;
+		size_t n = i ? 32 : 16;
+
+		for (int padded = 0; padded < 2; padded++) {
+			snprintf(bare, sizeof bare, "%s", psk);
+			if (!padded)
+				bare[strcspn(bare, "=")] = 0;
+			accepts(PROGRAM_SERVER, of_server(methods[i], bare));
+			assert_int_equal(settings.top.key.key_len, n);
+			assert_memory_equal(settings.top.key.key, psk_bytes, n);
+			settings_free(&settings);
+		}
+	}
+	/* The key 'key' is the same, and wins. */
+	snprintf(bare, sizeof bare, "x\", \"key\": \"%s", psk16);
+	accepts(PROGRAM_SERVER, of_server("2022-blake3-aes-128-gcm", bare));
+	assert_memory_equal(settings.top.key.key, psk_bytes, 16);
+	settings_free(&settings);
+}
+
+/* Right length, what was given, and how to make one. */
+static void test_bad_psk(void **state)
+{
+	static const char front[] = "the key of 2022-blake3-aes-256-gcm must be 32 random bytes in "
+				    "base64 (44 characters), ";
+	static const char back[] = "; make one with: shadowsocks key 2022-blake3-aes-256-gcm";
+	static const char *const cases[][2] = {
+		{ psk16, "not 16 bytes" },
+		{ "LCTSqb8wAfNqCkDbgDWu/aQZD6bwN+NULlzQih4t4k1B", "not 33 bytes" },
+		{ "AA==", "not 1 bytes" },
+		{ "barfoo!", "which this is not" },
+		{ "LCTSqb8wAfNqCkDbgDWu_aQZD6bwN-NULlzQih4t4k0=",
+		  "in the alphabet with '+' and '/', not with '-' and '_'" },
+		{ "LCTSqb8wAfNqCkDbgDWu/aQZD6bwN+NULlzQih4t4k0==", "which this is not" },
+		{ "LCTSqb8wAfNqCkDbgDWu/aQZD6bwN+NULlzQih4t4k0 ", "which this is not" },
+		{ "LCTSqb8wAfNqCkDbgDWu/aQZD6bwN+NULlzQih4t4k1=", "which this is not" },
+	};
+	char wanted[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		snprintf(wanted, sizeof wanted, "%s%s%s", front, cases[i][1], back);
+		refuses(PROGRAM_SERVER, of_server("2022-blake3-aes-256-gcm", cases[i][0]), wanted);
+		assert_int_equal(reason.why, OPTIONS_FATAL);
+	}
+}
+
+static void test_chain(void **state)
+{
+	char chain[400];
+
+	(void)state;
+	snprintf(chain, sizeof chain, "%s:%s", upsk16, psk16);
+	accepts(PROGRAM_LOCAL, of_client("2022-blake3-aes-128-gcm", chain, ""));
+	assert_memory_equal(settings.top.key.key, psk_bytes, 16);
+	assert_int_equal(settings.top.key.identity_count, 1);
+	assert_memory_equal(settings.top.key.identities[0].key, "\xdd\x21\x92\xa8", 4);
+	/* PROTOCOL 15.6: BLAKE3(uPSK) */
+	assert_memory_equal(settings.top.key.identities[0].next, "\x43\xe6\x2a\xf7", 4);
+	settings_free(&settings);
+
+	refuses(PROGRAM_SERVER, of_server("2022-blake3-aes-128-gcm", chain),
+		"a server of 2022-blake3-aes-128-gcm has one key: chains are for clients, and the "
+		"keys of clients belong under 'users'");
+	snprintf(chain, sizeof chain, "%s:%s", psk32, psk32);
+	refuses(PROGRAM_LOCAL, of_client("2022-blake3-chacha20-poly1305", chain, ""),
+		"2022-blake3-chacha20-poly1305 has no users, so its key cannot be a chain: only "
+		"the AES methods of 2022 have");
+	snprintf(chain, sizeof chain, "%s::%s", psk16, psk16);
+	assert_int_equal(read_text(PROGRAM_LOCAL, of_client("2022-blake3-aes-128-gcm", chain, "")),
+			 -1);
+	assert_non_null(strstr(reason.text, "not 0 bytes"));
+
+	chain[0] = 0;
+	for (int i = 0; i < WIRE_IDENTITIES + 1; i++)
+		snprintf(chain + strlen(chain), sizeof chain - strlen(chain), "%s:", upsk16);
+	snprintf(chain + strlen(chain), sizeof chain - strlen(chain), "%s", psk16);
+	refuses(PROGRAM_LOCAL, of_client("2022-blake3-aes-128-gcm", chain, ""),
+		"a chain may have 8 keys at most before the last, not 9");
+	accepts(PROGRAM_LOCAL,
+		of_client("2022-blake3-aes-128-gcm", chain + strlen(upsk16) + 1, ""));
+	assert_int_equal(settings.top.key.identity_count, WIRE_IDENTITIES);
+	settings_free(&settings);
+}
+
+/* --- users and servers */
+
+static const char *with_users(const char *method, const char *key, const char *users)
+{
+	static char text[1024];
+
+	snprintf(text, sizeof text,
+		 "{\"server_port\": 9, \"method\": \"%s\", \"password\": \"%s\",\n\"users\": %s}",
+		 method, key, users);
+	return text;
+}
+
+static void test_users(void **state)
+{
+	static const char method[] = "2022-blake3-aes-128-gcm";
+	static const char alice[] =
+		"[{\"name\": \"alice\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"}]";
+
+	(void)state;
+	accepts(PROGRAM_SERVER, with_users(method, upsk16, alice));
+	assert_int_equal(settings.top.user_count, 1);
+	assert_string_equal(settings.top.users[0].name, "alice");
+	assert_memory_equal(settings.top.users[0].key, psk_bytes, 16);
+	assert_null(settings.top.users[0].password);
+	settings_free(&settings);
+	assert_null(settings.top.users);
+
+	refuses(PROGRAM_SERVER,
+		with_users(method, upsk16,
+			   "[{\"name\": \"alice\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"},"
+			   " {\"name\": \"carol\", \"password\": \"AAECAwQFBgcICQoLDA0ODw==\"},"
+			   " {\"name\": \"bob\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q\"}]"),
+		"users 'alice' and 'bob' have the same key");
+	refuses(PROGRAM_SERVER,
+		with_users(method, upsk16,
+			   "[{\"name\": \"alice\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"},"
+			   " {\"name\": \"alice\", \"password\": \"AAECAwQFBgcICQoLDA0ODw==\"}]"),
+		"there are two users named 'alice'");
+	refuses(PROGRAM_SERVER, with_users(method, psk16, alice),
+		"user 'alice' has the key of the server itself");
+	refuses(PROGRAM_SERVER, with_users("2022-blake3-chacha20-poly1305", psk32, alice),
+		"2022-blake3-chacha20-poly1305 has no users: only the AES methods of 2022 have");
+	refuses(PROGRAM_SERVER, with_users("aes-128-gcm", psk32, alice),
+		"aes-128-gcm has no users: only the AES methods of 2022 have");
+	refuses(PROGRAM_SERVER, with_users("2022-blake3-aes-256-gcm", psk32, alice),
+		"user 'alice': the key of 2022-blake3-aes-256-gcm must be 32 random bytes in "
+		"base64 "
+		"(44 characters), not 16 bytes; make one with: shadowsocks key "
+		"2022-blake3-aes-256-gcm");
+	refuses(PROGRAM_SERVER, with_users(method, upsk16, "[]"),
+		"f.json:2:1: key 'users' must not be an empty array");
+	refuses(PROGRAM_SERVER, with_users(method, upsk16, "{\"alice\": 1}"),
+		"f.json:2:1: key 'users' must be an array of objects with name and password, not "
+		"an "
+		"object");
+	refuses(PROGRAM_SERVER, with_users(method, upsk16, "[{\"name\": \"alice\"}]"),
+		"f.json:2:11: key 'users' needs a 'password' of 1 to 255 bytes here");
+	refuses(PROGRAM_SERVER, with_users(method, upsk16, "[\"alice\"]"),
+		"f.json:2:11: key 'users' must be an array of objects with name and password, not "
+		"a "
+		"string");
+	/* Clients have none. */
+	accepts(PROGRAM_LOCAL, with("\"users\": []"));
+	settings_free(&settings);
+}
+
+static void test_servers(void **state)
+{
+	static const char text[] =
+		"{\"local_port\": 8, \"server_port\": 7, \"method\": \"aes-128-gcm\", \"servers\": "
+		"[\n"
+		"{\"address\": \"a\", \"port\": 1, \"method\": \"aes-256-gcm\", \"password\": "
+		"\"x\"},\n"
+		"{\"server\": \"b\", \"server_port\": 2, \"password\": \"y\", \"disabled\": "
+		"true},\n"
+		"{\"server\": \"c\", \"password\": \"foobar\", \"remarks\": \"r\", \"id\": 1},\n"
+		"{\"server\": [\"d\", \"e:5\"], \"method\": \"none\"}]}";
+
+	(void)state;
+	accepts(PROGRAM_LOCAL, text);
+	assert_int_equal(settings.element_count, 4);
+	assert_string_equal(print(&settings_place(&settings, 0)->server[0]), "a:1");
+	assert_int_equal(settings_place(&settings, 0)->key.key_len, 32);
+	assert_string_equal(print(&settings_place(&settings, 1)->server[0]), "c:7");
+	assert_string_equal(settings_place(&settings, 1)->method->name, "aes-128-gcm");
+	assert_memory_equal(settings_place(&settings, 1)->key.key, "\x38\x58\xf6\x22", 4);
+	assert_null(settings_place(&settings, 1)->password);
+	assert_null(settings.elements[1].password);
+	assert_string_equal(print(&settings_place(&settings, 2)->server[1]), "e:5");
+	assert_null(settings_place(&settings, 3));
+	settings_free(&settings);
+
+	/* The top level is one more if it names a server. */
+	accepts(PROGRAM_SERVER, "{\"server\": \"::\", \"server_port\": 1, \"password\": \"x\","
+				" \"servers\": [{\"server_port\": 2, \"password\": \"y\"}]}");
+	assert_string_equal(print(&settings_place(&settings, 0)->server[0]), "[::]:1");
+	assert_string_equal(print(&settings_place(&settings, 1)->server[0]), "0.0.0.0:2");
+	assert_null(settings_place(&settings, 2));
+	settings_free(&settings);
+}
+
+static void test_bad_servers(void **state)
+{
+	(void)state;
+	refuses(PROGRAM_SERVER, "{\"servers\": {}}",
+		"f.json:1:2: key 'servers' must be an array of objects, not an object");
+	refuses(PROGRAM_SERVER, "{\"servers\": [\n1]}",
+		"f.json:2:1: key 'servers' must be an array of objects, not of a number here");
+	refuses(PROGRAM_SERVER, "{\"servers\": [\n{\"server_port\": 0}]}",
+		"f.json:2:2: key 'server_port' must be a port from 1 to 65535, not '0'");
+	refuses(PROGRAM_SERVER, "{\"servers\": [\n{\"plugin\": \"obfs\"}]}",
+		"f.json:2:2: key 'plugin' is not built yet");
+	refuses(PROGRAM_SERVER, "{\"servers\": [{\"server_port\": 1, \"password\": \"x\"}, {}]}",
+		"servers[1]: remote_port is NULL: no server port is given (-p, key 'server_port')");
+	assert_int_equal(reason.why, OPTIONS_FATAL);
+	/* A password is of one place. */
+	assert_int_equal(read_text(PROGRAM_SERVER,
+				   "{\"password\": \"x\", \"servers\": [{\"server_port\": 1}]}"),
+			 -1);
+	assert_non_null(strstr(reason.text, "servers[0]: both password and key are NULL"));
+	refuses(PROGRAM_SERVER,
+		"{\"servers\": [{\"server_port\": 1, \"password\": \"x\", \"disabled\": true}]}",
+		"all servers are disabled");
+	assert_int_equal(read_text(PROGRAM_SERVER,
+				   "{\"servers\": [{\"server_port\": 1, \"password\": \"x\","
+				   " \"method\": \"2022-blake3-aes-128-gcm\"}]}"),
+			 -1);
+	assert_non_null(strstr(reason.text, "servers[0]: the key of 2022-blake3-aes-128-gcm must"));
+}
+
+/* --- how requests look */
+
+static void test_looks(void **state)
+{
+	(void)state;
+	accepts(PROGRAM_LOCAL, of_client("aes-256-gcm", "x",
+					 ", \"prefix\": \"\\u0016\\u0003\\u0000\\u00a8\\u00ffG\","
+					 " \"printable_salt\": true"));
+	assert_int_equal(settings.top.key.prefix_len, 6);
+	assert_memory_equal(settings.top.key.prefix, "\x16\x03\x00\xa8\xffG", 6);
+	assert_true(settings.top.key.printable_salt);
+	settings_free(&settings);
+	accepts(PROGRAM_LOCAL,
+		of_client("2022-blake3-aes-128-gcm", psk16, ", \"padding\": \"30-200\""));
+	assert_int_equal(settings.top.key.padding_min, 30);
+	assert_int_equal(settings.top.key.padding_max, 200);
+	settings_free(&settings);
+	accepts(PROGRAM_LOCAL, of_client("2022-blake3-aes-128-gcm", psk16, ", \"padding\": 900"));
+	assert_int_equal(settings.top.key.padding_min, 900);
+	assert_int_equal(settings.top.key.padding_max, 900);
+	settings_free(&settings);
+	accepts(PROGRAM_LOCAL, of_client("2022-blake3-aes-128-gcm", psk16, ""));
+	assert_int_equal(settings.top.key.padding_min, 0);
+	assert_int_equal(settings.top.key.padding_max, WIRE_PADDING_MAX);
+	settings_free(&settings);
+}
+
+static void test_bad_looks(void **state)
+{
+	static const char *const paddings[] = { "901", "-1", "5-4",   "1-901", "1-",
+						"-",   "a",  "1-2-3", "" };
+	char more[80];
+
+	(void)state;
+	refuses(PROGRAM_LOCAL, of_client("aes-128-gcm", "x", ", \"prefix\": \"123456789\""),
+		"key 'prefix' may have 8 bytes at most with aes-128-gcm, half of its salt, not 9");
+	assert_int_equal(read_text(PROGRAM_LOCAL, with("\"prefix\": \"12345678901234567\"")), -1);
+	assert_non_null(strstr(reason.text, "key 'prefix' must have 16 bytes at most"));
+	assert_int_equal(read_text(PROGRAM_LOCAL, with("\"prefix\": \"\\u0100\"")), -1);
+	assert_non_null(strstr(reason.text, "must have bytes, \\u0000 to \\u00ff, and no other"));
+	assert_int_equal(read_text(PROGRAM_LOCAL, with("\"prefix\": 7")), -1);
+	assert_non_null(strstr(reason.text, "key 'prefix' must be a string, not a number"));
+	refuses(PROGRAM_LOCAL, of_client("aes-128-cfb", "x", ", \"prefix\": \"1\""),
+		"key 'prefix': only AEAD and 2022 methods have salts, aes-128-cfb has none");
+	refuses(PROGRAM_LOCAL, of_client("none", "x", ", \"printable_salt\": true"),
+		"printable_salt: only AEAD and 2022 methods have salts, none has none");
+	refuses(PROGRAM_LOCAL, of_client("aes-128-gcm", "x", ", \"padding\": \"1-2\""),
+		"padding: only 2022 methods have it, not aes-128-gcm");
+	for (size_t i = 0; i < sizeof paddings / sizeof paddings[0]; i++) {
+		snprintf(more, sizeof more, ", \"padding\": \"%s\"", paddings[i]);
+		assert_int_equal(read_text(PROGRAM_LOCAL,
+					   of_client("2022-blake3-aes-128-gcm", psk16, more)),
+				 -1);
+		assert_non_null(
+			strstr(reason.text, "must be MIN-MAX or one number, from 0 to 900"));
+	}
+}
+
 static void test_truncated(void **state)
 {
 	char *text = strdup(
@@ -569,6 +927,143 @@ static void test_files(void **state)
 	ends(PROGRAM_SERVER, "-c c.json", 255, "Too large config file.", "");
 }
 
+/* A server that has read c.json, which says this. */
+static void start_server(const char *text)
+{
+	char name[] = "ss-server", c[] = "-c", file[] = "c.json", *argv[] = { name, c, file, NULL };
+
+	write_file("c.json", text);
+	settings_read(&settings, PROGRAM_SERVER, 3, argv);
+}
+
+static void reload_fails(const char *text, const char *why)
+{
+	if (text)
+		write_file("c.json", text);
+	assert_int_equal(settings_reload(&settings, &reason), -1);
+	if (!strstr(reason.text, why))
+		fail_msg("'%s' does not say '%s'", reason.text, why);
+	assert_int_equal(settings.top.user_count, 1);
+	assert_string_equal(settings.top.users[0].name, "alice");
+}
+
+static void test_reload(void **state)
+{
+	static const char method[] = "2022-blake3-aes-128-gcm";
+	static const char alice[] =
+		"[{\"name\": \"alice\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"}]";
+
+	(void)state;
+	start_server(with_users(method, upsk16, alice));
+	reload_fails("{\"server_port\": 9 \"x\"", "c.json:1:19: expected ',' or '}'");
+	reload_fails(with_users(method, upsk16, "[{\"name\": \"a\", \"password\": \"x\"}]"),
+		     "user 'a': the key of 2022-blake3-aes-128-gcm must be 16 random bytes");
+	reload_fails(with_users(method, upsk16, "[]"), "must not be an empty array");
+	reload_fails("{\"server_port\": 9}", "there are no users any more: that takes a new start");
+	assert_int_equal(remove("c.json"), 0);
+	reload_fails(NULL, "c.json: No such file or directory");
+
+	/* What else the file says is not looked at. */
+	write_file("c.json", "{\"method\": \"none\", \"users\": ["
+			     "{\"name\": \"bob\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"},"
+			     "{\"name\": \"carol\", \"password\": \"AAECAwQFBgcICQoLDA0ODw==\"}]}");
+	assert_int_equal(settings_reload(&settings, &reason), 0);
+	assert_int_equal(settings.top.user_count, 2);
+	assert_string_equal(settings.top.users[0].name, "bob");
+	assert_memory_equal(settings.top.users[0].key, psk_bytes, 16);
+	assert_null(settings.top.users[1].password);
+	assert_string_equal(settings.top.method->name, method);
+	settings_free(&settings);
+}
+
+static void test_reload_of_servers(void **state)
+{
+	static const char form[] = "{\"method\": \"2022-blake3-aes-128-gcm\", \"servers\": ["
+				   "{\"server_port\": 1, \"password\": \"%s\", \"users\": ["
+				   "{\"name\": \"%s\", \"password\": \"%s\"}]}%s]}";
+	static const char second[] =
+		", {\"server_port\": 2, \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q\"}";
+	char text[1024];
+
+	(void)state;
+	snprintf(text, sizeof text, form, upsk16, "alice", psk16, "");
+	start_server(text);
+	snprintf(text, sizeof text, form, upsk16, "bob", psk16, second);
+	write_file("c.json", text);
+	assert_int_equal(settings_reload(&settings, &reason), -1);
+	assert_string_equal(reason.text,
+			    "'servers' had 1 elements and has 2 now: that takes a new start");
+	snprintf(text, sizeof text, form, upsk16, "bob", upsk16, "");
+	write_file("c.json", text);
+	assert_int_equal(settings_reload(&settings, &reason), -1);
+	assert_string_equal(reason.text, "servers[0]: user 'bob' has the key of the server itself");
+	assert_string_equal(settings_place(&settings, 0)->users[0].name, "alice");
+	snprintf(text, sizeof text, form, upsk16, "bob", psk16, "");
+	write_file("c.json", text);
+	assert_int_equal(settings_reload(&settings, &reason), 0);
+	assert_string_equal(settings_place(&settings, 0)->users[0].name, "bob");
+	settings_free(&settings);
+}
+
+static void test_reload_without_users(void **state)
+{
+	(void)state;
+	start_server("{\"server_port\": 9, \"password\": \"x\"}");
+	assert_int_equal(settings_reload(&settings, &reason), 0);
+	write_file("c.json", "{\"users\": [{\"name\": \"a\", \"password\": \"b\"}]}");
+	assert_int_equal(settings_reload(&settings, &reason), -1);
+	assert_non_null(strstr(reason.text, "there were no users when the program was started"));
+	settings_free(&settings);
+	assert_int_equal(read_text(PROGRAM_SERVER, "{\"server_port\": 9, \"password\": \"x\"}"), 0);
+	assert_int_equal(settings_reload(&settings, &reason), -1);
+	assert_string_equal(reason.text, "there is no configuration file");
+	settings_free(&settings);
+}
+
+/* What settings_announce() writes, of a server with this method. */
+static const char *announced(const char *method)
+{
+	FILE *e = tmpfile();
+	int old = dup(STDERR_FILENO);
+
+	assert_true(e && old >= 0);
+	accepts(PROGRAM_SERVER, of_server(method, psk16));
+	dup2(fileno(e), STDERR_FILENO);
+	settings_announce(&settings);
+	dup2(old, STDERR_FILENO);
+	close(old);
+	slurp(e, err);
+	settings_free(&settings);
+	return err;
+}
+
+static void test_warnings(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(announced("rc4-md5"), "rc4-md5 is not safe: it has no integrity"));
+	assert_non_null(strstr(announced("table"), "redirect attack"));
+	assert_non_null(strstr(announced("plain"), "ERROR: NOTHING IS ENCRYPTED"));
+	assert_null(strstr(err, "is not safe"));
+	assert_string_equal(announced("aes-128-gcm"), "");
+	assert_string_equal(announced("2022-blake3-aes-128-gcm"), "");
+}
+
+/* -s wins over both lists. */
+static void test_flag_over_servers(void **state)
+{
+	char name[] = "ss-local", s[] = "-s", to[] = "127.0.0.1:5", k[] = "-kx", c[] = "-c",
+	     file[] = "c.json";
+	char *argv[] = { name, s, to, k, c, file, NULL };
+
+	(void)state;
+	write_file("c.json", "{\"local_port\": 8, \"server\": \"b:1\", \"servers\":"
+			     " [{\"server\": \"a:1\", \"password\": \"y\"}]}");
+	settings_read(&settings, PROGRAM_LOCAL, 6, argv);
+	assert_string_equal(print(&settings_place(&settings, 0)->server[0]), "127.0.0.1:5");
+	assert_null(settings_place(&settings, 1));
+	settings_free(&settings);
+}
+
 static void test_default_file(void **state)
 {
 	char cwd[4096], path[4200];
@@ -641,12 +1136,27 @@ int main(void)
 		cmocka_unit_test(test_unbuilt),
 		cmocka_unit_test(test_keys_of_others),
 		cmocka_unit_test(test_small_values),
+		cmocka_unit_test(test_method_names),
+		cmocka_unit_test(test_no_password),
+		cmocka_unit_test(test_psk),
+		cmocka_unit_test(test_bad_psk),
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_bad_servers),
+		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_bad_looks),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_help_and_version),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_fatal),
 		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_reload_of_servers),
+		cmocka_unit_test(test_reload_without_users),
+		cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_flag_over_servers),
 		cmocka_unit_test(test_default_file),
 	};
 
