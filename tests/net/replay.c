@@ -105,7 +105,7 @@ static void a_million(void **state)
 /* What is not used takes no memory: 4,000 salts stay within the first level of one half. */
 static void starts_small(void **state)
 {
-	enum { CAPACITY = 10000000, BYTES = CAPACITY * 8 };
+	enum { CAPACITY = 10000000, BYTES = 64 << 20 /* of 80 million */ };
 	static unsigned char pages[BYTES / 4096];
 	struct replay *replay = replay_open(CAPACITY);
 	size_t touched = 0, page = (size_t)sysconf(_SC_PAGESIZE);
