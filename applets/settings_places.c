@@ -216,8 +216,10 @@ static int find_doubles(const struct settings_user **sorted, unsigned n,
 		if (order == by_name)
 			return fail(reason, OPTIONS_FATAL, "there are two users named '%.80s'",
 				    sorted[i]->name);
+		bool turned = sorted[i - 1] > sorted[i]; /* name them as the file does */
+
 		return fail(reason, OPTIONS_FATAL, "users '%.80s' and '%.80s' have the same key",
-			    sorted[i - 1]->name, sorted[i]->name);
+			    sorted[i - !turned]->name, sorted[i - turned]->name);
 	}
 	return 0;
 }

@@ -1,0 +1,103 @@
+"""Lists of servers with a method and key each, keys of their own length, and what is said of weak methods at start."""
+import subprocess
+
+import kit
+import pytest
+from kit import PASSWORD, free_port
+
+pytestmark = pytest.mark.ours
+PSK = "2022-blake3-aes-256-gcm"
+
+
+def fresh(method):
+    """What ss-key prints."""
+    return subprocess.run([kit.BUILD / "ss-key", method], capture_output=True, text=True, check=True,
+                          timeout=5).stdout.strip()
+
+
+def echoes(sock):
+    sock.sendall(b"ping")
+    return kit.read(sock, 4) == b"ping"
+
+
+def test_client_with_several(stage):
+    """Each with its method and key; all of them are used."""
+    methods = {"aes-128-gcm": PASSWORD, "chacha20-ietf": PASSWORD, PSK: fresh(PSK), "none": None}
+    servers = [stage.server(method=method, password=password) for method, password in methods.items()]
+    elements = [{key: server.config[key] for key in ("server", "server_port", "method", "password")} for server in servers]
+    elements.append({"server": "127.0.0.1", "server_port": 1, "password": "x", "disabled": True})
+    port, target = free_port(), stage.target()
+    stage.serve("local", {"servers": elements, "local_port": port}, ["-v"], port=port)
+    for _ in range(40):
+        assert echoes(stage.add(kit.socks(port, target.host, target.port)))
+    for server in servers:
+        assert server.fds() > server.idle_fds, server.config["method"]
+
+
+def test_server_with_one(stage):
+    port = free_port()
+    server = stage.serve("server", {"servers": [{"address": "127.0.0.1", "port": port, "method": "AES-256-GCM",
+                                                 "password": PASSWORD}]}, port=port)
+    assert kit.works(server)
+
+
+def test_flag_wins(stage):
+    server, port = stage.server(), free_port()
+    stage.serve("local", {"servers": [{"server": "127.0.0.1", "server_port": 1, "password": "x"}], "local_port": port,
+                          "server_port": server.port, "password": PASSWORD, "method": kit.METHOD},
+                ["-s", "127.0.0.1"], port=port)
+    target = stage.target()
+    assert echoes(stage.add(kit.socks(port, target.host, target.port)))
+
+
+@pytest.mark.parametrize("method, where", [
+    ("2022-blake3-aes-128-gcm", "password"), ("2022-BLAKE3-aes-256-gcm", "password"),
+    ("2022-blake3-chacha20-poly1305", "password"), ("2022-blake3-aes-256-gcm", "key"), ("AEAD_AES_256_GCM", "key"),
+    ("Aes-256-Ctr", "key"), ("TABLE", "key"),
+])
+def test_key_of_ss_key(stage, method, where):
+    """Names in any case and aliases; old methods take the key where it is called a key."""
+    key = fresh(method)
+    config = {"method": method, "password": None, where: key}
+    server, local = stage.pair(**config)
+    assert kit.works(server, local)
+    assert key not in server.log() + local.log()
+
+
+@pytest.mark.parametrize("options", [
+    {"prefix": "GET / HT"}, {"printable_salt": True}, {"prefix": "\x16\x03\x01\x00\xa8", "printable_salt": True},
+])
+@pytest.mark.parametrize("method", ["aes-128-gcm", "2022-blake3-aes-128-gcm", "2022-blake3-chacha20-poly1305"])
+def test_looks(stage, method, options):
+    """A server takes them like any other salt, and on the wire they are what was asked for."""
+    seen = []
+
+    def listen(conn):
+        seen.append(kit.read(conn, 16))
+
+    stand_in, key = stage.target(listen), fresh(method)
+    config = {"method": method, "password": key}
+    server = stage.server(**config)
+    assert kit.works(server, stage.local(server, **config, **options))
+    stage.socks(stage.local(stand_in.port, **config, **options), stage.target()).sendall(b"ping")
+    stand_in.result()
+    prefix = options.get("prefix", "").encode("latin-1")
+    assert seen[0].startswith(prefix)
+    if "printable_salt" in options:
+        assert all(0x20 <= byte < 0x7f for byte in seen[0][len(prefix):])
+
+
+@pytest.mark.parametrize("padding", ["900", "0-5", 100])
+def test_padding(stage, padding):
+    config = {"method": PSK, "password": fresh(PSK)}
+    server = stage.server(**config)
+    assert kit.works(server, stage.local(server, **config, padding=padding))
+
+
+@pytest.mark.parametrize("method, word", [("rc4-md5", "redirect attack"), ("none", "NOTHING IS ENCRYPTED"),
+                                          ("aes-256-gcm", None)])
+def test_warning(stage, method, word):
+    """Once, at start, by both programs."""
+    for program in stage.pair(method=method):
+        log = program.stderr()
+        assert log.count(word or method) == (1 if word else 0), log
