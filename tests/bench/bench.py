@@ -1,4 +1,7 @@
-"""What the benchmarks share: the load program, the two builds to compare, and the circumstances, which belong to a figure."""
+"""What the benchmarks share: the load program, the two builds to compare, and the circumstances,
+which belong to a figure.
+"""
+
 import contextlib
 import os
 import pathlib
@@ -18,8 +21,10 @@ THEIRS = {"local": "/usr/bin/ss-local", "server": "/usr/bin/ss-server"}
 def have_theirs():
     missing = [path for path in THEIRS.values() if not os.access(path, os.X_OK)]
     if missing:
-        print(f"SKIP: {', '.join(missing)} missing, nothing to compare with; install the package shadowsocks-libev",
-              file=sys.stderr)
+        print(
+            f"SKIP: {', '.join(missing)} missing, nothing to compare with; install the package shadowsocks-libev",
+            file=sys.stderr,
+        )
     return not missing
 
 
@@ -46,12 +51,17 @@ def load_program():
 
 def circumstances():
     with open("/proc/cpuinfo") as file:
-        model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "unknown processor")
+        model = next(
+            (line.split(":")[1].strip() for line in file if line.startswith("model name")),
+            "unknown processor",
+        )
     with open("/proc/sys/net/ipv4/tcp_congestion_control") as file:
         control = file.read().strip()
     load, _, _ = os.getloadavg()
-    return (f"{model}, {os.cpu_count()} processors, load {load:.1f}; Linux {platform.release()}; "
-            f"congestion control {control}")
+    return (
+        f"{model}, {os.cpu_count()} processors, load {load:.1f}; Linux {platform.release()}; "
+        f"congestion control {control}"
+    )
 
 
 def median(values):

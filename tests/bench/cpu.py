@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Processor time of client + server, ours against the distribution's, in interleaved rounds A B A B on loopback.
+"""Processor time of client + server, ours against the distribution's, in interleaved rounds A B A B
+on loopback.
 
-Seconds per GB for bulk streams up and down, and microseconds per connection for 16 KB transfers at 100 at once. Medians
-of the rounds, and their ratio.
+Seconds per GB for bulk streams up and down, and microseconds per connection for 16 KB transfers at
+100 at once. Medians of the rounds, and their ratio.
 """
+
 import argparse
 import subprocess
 import sys
@@ -30,9 +32,19 @@ def loads(options):
     size = options.megabytes * kit.MIB
     for way in ("up", "down"):
         what = f"{options.streams} x {options.megabytes} MiB {way}"
-        yield what, "s/GB", 1e9 / size / options.streams, (way, size, options.streams, options.streams)
+        yield what, "s/GB", 1e9 / size / options.streams, (
+            way,
+            size,
+            options.streams,
+            options.streams,
+        )
     for way in ("up", "down"):
-        yield f"16 KiB {way}, {AT_ONCE} at once", "us each", 1e6 / options.transfers, (way, SMALL, AT_ONCE, options.transfers)
+        yield f"16 KiB {way}, {AT_ONCE} at once", "us each", 1e6 / options.transfers, (
+            way,
+            SMALL,
+            AT_ONCE,
+            options.transfers,
+        )
 
 
 def contest(options, load, method, builds):
@@ -48,7 +60,9 @@ def contest(options, load, method, builds):
                 for name, pair in pairs.items():
                     seconds[name].append(factor * cost(load, pair, *arguments))
             medians = {name: bench.median(values) for name, values in seconds.items()}
-            cells = [f"{medians[name]:8.2f} +-{bench.spread(seconds[name]):3.0f} %" for name in builds]
+            cells = [
+                f"{medians[name]:8.2f} +-{bench.spread(seconds[name]):3.0f} %" for name in builds
+            ]
             ratio = f"{medians['ours'] / medians['theirs']:6.2f}" if "theirs" in medians else ""
             print(f"{method:24} {what:24} {unit:8} {'  '.join(cells)} {ratio}", flush=True)
 
@@ -58,7 +72,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--megabytes", type=int, default=1024, help="of each bulk stream (1024)")
     parser.add_argument("--streams", type=int, default=1, help="bulk streams at once (1)")
-    parser.add_argument("--transfers", type=int, default=3000, help="16 KiB transfers in a round (3000)")
+    parser.add_argument(
+        "--transfers", type=int, default=3000, help="16 KiB transfers in a round (3000)"
+    )
     parser.add_argument("--methods", default=",".join(sip004.METHODS))
     options = parser.parse_args()
     builds = {"ours": bench.ours(), **({"theirs": bench.THEIRS} if bench.have_theirs() else {})}

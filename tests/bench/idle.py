@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Resident memory of idle relayed connections: RssAnon of both programs at two numbers of connections, and the slope.
+"""Resident memory of idle relayed connections: RssAnon of both programs at two numbers of
+connections, and the slope.
 
-Each connection carries 64 KB up and 64 KB down first, unless --bytes says otherwise. The programs are $SS_LOCAL and $SS_SERVER,
-else those of the build. Two descriptors a connection and program: a limit of 20,000 allows 9,900.
+Each connection carries 64 KB up and 64 KB down first, unless --bytes says otherwise. The programs
+are $SS_LOCAL and $SS_SERVER, else those of the build. Two descriptors a connection and program: a
+limit of 20,000 allows 9,900.
 """
+
 import argparse
 import contextlib
 import subprocess
@@ -37,7 +40,9 @@ def figures(load, size, connections, method):
             full = [program.anon() for program in pair]
         for program, fds in zip(pair, open_fds):
             if fds < 2 * connections:
-                sys.exit(f"{program.role} holds only {fds} descriptors for {connections} connections")
+                sys.exit(
+                    f"{program.role} holds only {fds} descriptors for {connections} connections"
+                )
         return empty, full
 
 
@@ -45,7 +50,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--few", type=int, default=1000)
     parser.add_argument("--many", type=int, default=9900)
-    parser.add_argument("--bytes", type=int, default=65536, help="carried up, then down, by each connection")
+    parser.add_argument(
+        "--bytes", type=int, default=65536, help="carried up, then down, by each connection"
+    )
     parser.add_argument("--method", default=kit.METHOD)
     parser.add_argument("--at-most", type=float, help="KiB per connection; exit 1 above it")
     options = parser.parse_args()
@@ -59,8 +66,10 @@ def main():
     for role, nothing, low, high in zip(("server", "local"), empty, few, many):
         slope = (high - low) / (options.many - options.few) / 1024
         worst = max(worst, slope)
-        print(f"{role:7} {nothing // 1024:6} KiB idle, {low // 1024:7} KiB at {options.few}, {high // 1024:7} KiB at {options.many}: "
-              f"{slope:6.2f} KiB per connection   ({' '.join(kit.command(role))})")
+        print(
+            f"{role:7} {nothing // 1024:6} KiB idle, {low // 1024:7} KiB at {options.few}, {high // 1024:7} KiB at {options.many}: "
+            f"{slope:6.2f} KiB per connection   ({' '.join(kit.command(role))})"
+        )
     return 1 if options.at_most and worst > options.at_most else 0
 
 

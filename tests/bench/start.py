@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Milliseconds from exec to listening, ours and the distribution's ss-local and ss-server, interleaved."""
+"""Milliseconds from exec to listening, ours and the distribution's ss-local and ss-server,
+interleaved.
+"""
+
 import argparse
 import socket
 import subprocess
@@ -15,8 +18,13 @@ def start(role, command):
     options = ["-s", "127.0.0.1", "-k", kit.PASSWORD, "-m", kit.METHOD]
     options += ["-p", "9", "-l", str(port)] if role == "local" else ["-p", str(port)]
     begun = time.monotonic()
-    process = subprocess.Popen([*command.split(), *options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, close_fds=False)
+    process = subprocess.Popen(
+        [*command.split(), *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        close_fds=False,
+    )
     try:
         while time.monotonic() - begun < 5:
             with socket.socket() as probe:
@@ -40,7 +48,9 @@ def main():
             for name, programs in builds.items():
                 times[name].append(1000 * start(role, programs[role]))
         for name, values in times.items():
-            print(f"ss-{role:7} {name:7} {bench.median(values):6.2f} ms, fastest {min(values):6.2f}   ({builds[name][role]})")
+            print(
+                f"ss-{role:7} {name:7} {bench.median(values):6.2f} ms, fastest {min(values):6.2f}   ({builds[name][role]})"
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """The kit of the end-to-end tests says which programs are tested."""
+
 import pathlib
 import sys
 

@@ -1,7 +1,9 @@
-"""A name server for tests: answers A and AAAA over UDP and TCP from a table, late or not at all if it is told so.
+"""A name server for tests: answers A and AAAA over UDP and TCP from a table, late or not at all if
+it is told so.
 
 The table maps a name to addresses, or to "nx", "servfail" or "drop"; "*" is for every other name.
 """
+
 import socket
 import struct
 import threading
@@ -42,7 +44,9 @@ class DnsStub:
                 return
             if len(query) >= 17:
                 answer = self._answer(query, self.truncate)
-                self._later(lambda answer=answer, client=client: self.udp.sendto(answer, client), answer)
+                self._later(
+                    lambda answer=answer, client=client: self.udp.sendto(answer, client), answer
+                )
 
     def _serve_tcp(self):
         while self.open:
@@ -77,8 +81,16 @@ class DnsStub:
         told = self.table.get(name, self.table.get("*", "nx"))
         if told == "drop":
             return b""
-        code = {"servfail": SERVFAIL, "nx": NXDOMAIN}.get(told, NOERROR) if isinstance(told, str) else NOERROR
-        addresses = [] if isinstance(told, str) or truncated else [a for a in told if (":" in a) == (kind == AAAA)]
+        code = (
+            {"servfail": SERVFAIL, "nx": NXDOMAIN}.get(told, NOERROR)
+            if isinstance(told, str)
+            else NOERROR
+        )
+        addresses = (
+            []
+            if isinstance(told, str) or truncated
+            else [a for a in told if (":" in a) == (kind == AAAA)]
+        )
         flags = 0x8180 | code | (0x0200 if truncated else 0)
         head = query[:2] + struct.pack("!HHHHH", flags, 1, len(addresses), 0, 0)
         return head + question + b"".join(self._record(kind, a) for a in addresses)

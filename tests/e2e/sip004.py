@@ -1,7 +1,10 @@
-"""The other end of the wire, in Python: SIP004 streams (PROTOCOL sections 1, 2 and 4), written apart from the programs.
+"""The other end of the wire, in Python: SIP004 streams (PROTOCOL sections 1, 2 and 4), written
+apart from the programs.
 
-A test is a client of ss-server or the server of ss-local with it, and sees every salt, chunk and length.
+A test is a client of ss-server or the server of ss-local with it, and sees every salt, chunk and
+length.
 """
+
 import hashlib
 import hmac
 import os
@@ -39,7 +42,9 @@ def session_key(master, salt):
     secret = hmac.new(salt, master, hashlib.sha1).digest()
     key = last = b""
     while len(key) < len(master):
-        last = hmac.new(secret, last + b"ss-subkey" + bytes([len(key) // 20 + 1]), hashlib.sha1).digest()
+        last = hmac.new(
+            secret, last + b"ss-subkey" + bytes([len(key) // 20 + 1]), hashlib.sha1
+        ).digest()
         key += last
     return key[: len(master)]
 
@@ -99,11 +104,15 @@ class Sealer:
         return self.cipher.seal(struct.pack("!H", length)) + self.cipher.seal(payload)
 
     def chunks(self, payload):
-        return b"".join(self.chunk(payload[i : i + CHUNK_MAX]) for i in range(0, len(payload), CHUNK_MAX))
+        return b"".join(
+            self.chunk(payload[i : i + CHUNK_MAX]) for i in range(0, len(payload), CHUNK_MAX)
+        )
 
 
 class Opener:
-    """Takes one direction as it comes; feed() returns the payload that became whole, .sizes is every length seen."""
+    """Takes one direction as it comes; feed() returns the payload that became whole, .sizes is
+    every length seen.
+    """
 
     def __init__(self, method, password):
         self.method, self.password = method, password
@@ -126,7 +135,11 @@ class Opener:
         return b"".join(opened)
 
     def _whole(self):
-        need = METHODS[self.method] if self.cipher is None else LENGTH_BOX if self.length is None else self.length + TAG
+        need = (
+            METHODS[self.method]
+            if self.cipher is None
+            else LENGTH_BOX if self.length is None else self.length + TAG
+        )
         if len(self.held) < need:
             return None
         box = bytes(self.held[:need])
@@ -161,7 +174,11 @@ def read_header(plain):
     if len(plain) < start + size + 2:
         return None
     host = plain[start : start + size]
-    host = host.decode() if plain[0] == 3 else socket.inet_ntop({1: socket.AF_INET, 4: socket.AF_INET6}[plain[0]], host)
+    host = (
+        host.decode()
+        if plain[0] == 3
+        else socket.inet_ntop({1: socket.AF_INET, 4: socket.AF_INET6}[plain[0]], host)
+    )
     (port,) = struct.unpack_from("!H", plain, start + size)
     return host, port, plain[start + size + 2 :]
 
@@ -173,7 +190,9 @@ def request(method, password, host, port, payload=b"", salt=None):
 
 
 class Peer:
-    """A connected socket that speaks SIP004 both ways: as a client after open(), as a server after accept_header()."""
+    """A connected socket that speaks SIP004 both ways: as a client after open(), as a server after
+    accept_header().
+    """
 
     def __init__(self, sock, method, password):
         self.sock = sock

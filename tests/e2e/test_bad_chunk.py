@@ -1,4 +1,7 @@
-"""A chunk that does not open, after a handshake that did: nothing of it gets through, and nobody takes it for an end."""
+"""A chunk that does not open, after a handshake that did: nothing of it gets through, and nobody
+takes it for an end.
+"""
+
 import kit
 import pytest
 import sip004
@@ -13,7 +16,9 @@ def broken(chunk, at):
 
 @pytest.mark.parametrize("at", [0, 17, 18, 30, -1])
 def test_server_falls_silent(stage, at):
-    """As for a forged handshake: what is sent is discarded, no reset, no early end. What was whole has been delivered."""
+    """As for a forged handshake: what is sent is discarded, no reset, no early end. What was whole
+    has been delivered.
+    """
     server = stage.server()
     target = stage.target(lambda conn: ending(conn, 3))
     sock = stage.connect(server.port)
@@ -46,6 +51,7 @@ def test_target_of_a_broken_stream_sees_an_abort(stage):
 @pytest.mark.parametrize("at", [0, 17, 18, 30, -1])
 def test_local_closes(stage, at):
     """The application gets what was whole, then an abort."""
+
     def answer(peer, host, port):
         peer.send(b"good")
         peer.read(1)

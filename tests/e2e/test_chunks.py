@@ -1,4 +1,5 @@
 """Lengths on the wire: 1 to 16383, never empty, never longer (CR06)."""
+
 import os
 import threading
 
@@ -15,7 +16,9 @@ def check(sizes, total):
 
 
 def test_from_local(stage, method):
-    stand_in = stage.stand_in(lambda peer, host, port: (len(peer.read(SIZE)), peer.opener.sizes), method)
+    stand_in = stage.stand_in(
+        lambda peer, host, port: (len(peer.read(SIZE)), peer.opener.sizes), method
+    )
     local = stage.local(stand_in.port, method=method)
     sock = stage.add(kit.socks(local.port, "a.test", 81))
     threading.Thread(target=kit.send_bulk, args=(sock, SIZE), daemon=True).start()

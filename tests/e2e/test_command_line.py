@@ -1,8 +1,11 @@
 """Options, exit codes and streams as contract.md tells them (2.1, 2.4, 2.9)."""
+
+import os
 import re
 
 import kit
 import pytest
+import sip004
 from kit import METHOD, PASSWORD, free_port
 
 SERVER = ["-s", "127.0.0.1", "-k", PASSWORD, "-m", METHOD]
@@ -22,7 +25,21 @@ def run(stage, role, *args, **options):
 def test_help(stage, role, option):
     status, out, err = run(stage, role, option)
     assert status == 0 and err == ""
-    for word in ("-s", "-p", "-k", "-m", "-c", "-f", "-t", "-n", "--fast-open", "--no-delay", "--reuse-port", "--acl", "--plugin"):
+    for word in (
+        "-s",
+        "-p",
+        "-k",
+        "-m",
+        "-c",
+        "-f",
+        "-t",
+        "-n",
+        "--fast-open",
+        "--no-delay",
+        "--reuse-port",
+        "--acl",
+        "--plugin",
+    ):
         assert word in out, word
 
 
@@ -32,7 +49,7 @@ def test_version(stage, role):
     """The libraries and methods that are built in are told, too."""
     status, out, err = run(stage, role, "--version")
     assert status == 0 and err == ""
-    for word in ("libsodium", "mbed", "c-ares", *kit.sip004.METHODS):
+    for word in ("libsodium", "mbed", "c-ares", *sip004.METHODS):
         assert word.lower() in out.lower(), word
     assert re.search(r"\d+\.\d+", out.splitlines()[0])
 
@@ -51,9 +68,12 @@ def test_unknown_option_is_named(stage):
 
 
 MISSING = [
-    ("local", ["-p", "9", "-l", "9", "-k", "x"], "server"), ("local", ["-s", "127.0.0.1", "-l", "9", "-k", "x"], "port"),
-    ("local", ["-s", "127.0.0.1", "-p", "9", "-k", "x"], "local"), ("local", ["-s", "127.0.0.1", "-p", "9", "-l", "9"], "password"),
-    ("server", ["-s", "127.0.0.1", "-k", "x"], "port"), ("server", ["-s", "127.0.0.1", "-p", "9"], "password"),
+    ("local", ["-p", "9", "-l", "9", "-k", "x"], "server"),
+    ("local", ["-s", "127.0.0.1", "-l", "9", "-k", "x"], "port"),
+    ("local", ["-s", "127.0.0.1", "-p", "9", "-k", "x"], "local"),
+    ("local", ["-s", "127.0.0.1", "-p", "9", "-l", "9"], "password"),
+    ("server", ["-s", "127.0.0.1", "-k", "x"], "port"),
+    ("server", ["-s", "127.0.0.1", "-p", "9"], "password"),
 ]
 
 
@@ -66,39 +86,55 @@ def test_missing_item(stage, role, args, word):
         assert word in err.lower()
 
 
-@pytest.mark.skipif(kit.os.geteuid() != 0, reason="only root can hide /etc/shadowsocks-libev")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide /etc/shadowsocks-libev")
 @pytest.mark.parametrize("role", ["local", "server"])
 def test_no_arguments_and_no_file(stage, role, tmp_path):
-    hide = 'if test -d /etc/shadowsocks-libev; then mount -t tmpfs none /etc/shadowsocks-libev; fi; exec "$0"'
-    status, _, err = run(stage, role, env={"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
-                         prefix=["unshare", "--mount", "sh", "-c", hide])
+    folder = "/etc/shadowsocks-libev"
+    hide = f'if test -d {folder}; then mount -t tmpfs none {folder}; fi; exec "$0"'
+    status, _, err = run(
+        stage,
+        role,
+        env={"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+        prefix=["unshare", "--mount", "sh", "-c", hide],
+    )
     assert status == 255 and "onfig" in err
 
 
 @pytest.mark.ours
 def test_default_file(stage, tmp_path):
-    """Without arguments $XDG_CONFIG_HOME/shadowsocks-libev/config.json, else the one below $HOME/.config."""
+    """Without arguments $XDG_CONFIG_HOME/shadowsocks-libev/config.json, else the one below
+    $HOME/.config.
+    """
     for variable, folder in (("XDG_CONFIG_HOME", "xdg"), ("HOME", "home/.config")):
         port = free_port()
         home = tmp_path / folder / "shadowsocks-libev"
         home.mkdir(parents=True)
         (home / "config.json").write_text(
-            f'{{"server":"127.0.0.1","server_port":{port},"password":"x","method":"{METHOD}"}}')
-        env = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "xdg" if variable[0] == "X" else tmp_path / "no")}
+            f'{{"server":"127.0.0.1","server_port":{port},"password":"x","method":"{METHOD}"}}'
+        )
+        env = {
+            "HOME": str(tmp_path / "home"),
+            "XDG_CONFIG_HOME": str(tmp_path / "xdg" if variable[0] == "X" else tmp_path / "no"),
+        }
         stage.serve("server", None, port=port, env=env)
 
 
 FATAL = [
     (["-p", "8388", "-m", "no-such-method"], "no-such-method"),
-    (["-p", "8388", "--key", "c2hvcnQ"], "key"), (["-p", "8388", "-A"], "One time auth"), (["-p", "8388", "-c", "/no/such/file"], "onfig"),
-    (["-p", "8388", "-a", "no-such-user"], "no-such-user"), (["-p", "8388", "-f", "/no/such/folder/pid"], "pid"),
+    (["-p", "8388", "--key", "c2hvcnQ"], "key"),
+    (["-p", "8388", "-A"], "One time auth"),
+    (["-p", "8388", "-c", "/no/such/file"], "onfig"),
+    (["-p", "8388", "-a", "no-such-user"], "no-such-user"),
+    (["-p", "8388", "-f", "/no/such/folder/pid"], "pid"),
 ]
 
 
 @pytest.mark.parametrize("args, word", FATAL)
 def test_fatal_settings(stage, args, word):
     """Exit 255 and one sentence on stderr."""
-    status, _, err = run(stage, "server", *SERVER, *[str(free_port()) if a == "8388" else a for a in args])
+    status, _, err = run(
+        stage, "server", *SERVER, *[str(free_port()) if a == "8388" else a for a in args]
+    )
     assert status == 255
     if word != "pid" or kit.is_ours("server"):  # 3.3.5 says it to syslog only
         assert word.lower() in err.lower()
@@ -129,19 +165,84 @@ def serves(stage, *args):
     return kit.works(server)
 
 
-@pytest.mark.parametrize("args", [
-    ["-s", "127.0.0.1", "-p", "PORT", "-k", PASSWORD, "-m", METHOD],
-    ["-s127.0.0.1", "-pPORT", f"-k{PASSWORD}", f"-m{METHOD}"],
-    ["-v6", "-s", "127.0.0.1", "-p", "PORT", f"--password={PASSWORD}", "-m", METHOD],
-    ["-s", "127.0.0.1", "-p", "PORT", f"--pass={PASSWORD}", "-m", METHOD, "--no-de", "--reuse"],
-    ["start", "-s", "127.0.0.1", "operand", "-p", "PORT", "-k", PASSWORD, "-m", METHOD],
-    ["-s", "127.0.0.1", "-p", "PORT", "-k", PASSWORD, "-m", METHOD, "-l", "1080", "--no-delay", "--reuse-port", "-t", "60"],
-    ["-s", "127.0.0.1", "-p", "PORT", "-k", PASSWORD, "-m", METHOD, "-t", "abc", "-n", "2048", "--fast-open", "--mptcp"],
-    ["-s", "127.0.0.1", "-s", "127.0.0.2", "-p", "PORT", "-k", PASSWORD, "-m", METHOD, "-b", "127.0.0.1", "-b", "::1"],
-    ["-s", "[::0]", "-p", "PORT", "-k", PASSWORD, "-m", METHOD, "--mtu", "1400", "-i", "lo", "-d", "127.0.0.1"],
-])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["-s", "127.0.0.1", "-p", "PORT", "-k", PASSWORD, "-m", METHOD],
+        ["-s127.0.0.1", "-pPORT", f"-k{PASSWORD}", f"-m{METHOD}"],
+        ["-v6", "-s", "127.0.0.1", "-p", "PORT", f"--password={PASSWORD}", "-m", METHOD],
+        ["-s", "127.0.0.1", "-p", "PORT", f"--pass={PASSWORD}", "-m", METHOD, "--no-de", "--reuse"],
+        ["start", "-s", "127.0.0.1", "operand", "-p", "PORT", "-k", PASSWORD, "-m", METHOD],
+        [
+            "-s",
+            "127.0.0.1",
+            "-p",
+            "PORT",
+            "-k",
+            PASSWORD,
+            "-m",
+            METHOD,
+            "-l",
+            "1080",
+            "--no-delay",
+            "--reuse-port",
+            "-t",
+            "60",
+        ],
+        [
+            "-s",
+            "127.0.0.1",
+            "-p",
+            "PORT",
+            "-k",
+            PASSWORD,
+            "-m",
+            METHOD,
+            "-t",
+            "abc",
+            "-n",
+            "2048",
+            "--fast-open",
+            "--mptcp",
+        ],
+        [
+            "-s",
+            "127.0.0.1",
+            "-s",
+            "127.0.0.2",
+            "-p",
+            "PORT",
+            "-k",
+            PASSWORD,
+            "-m",
+            METHOD,
+            "-b",
+            "127.0.0.1",
+            "-b",
+            "::1",
+        ],
+        [
+            "-s",
+            "[::0]",
+            "-p",
+            "PORT",
+            "-k",
+            PASSWORD,
+            "-m",
+            METHOD,
+            "--mtu",
+            "1400",
+            "-i",
+            "lo",
+            "-d",
+            "127.0.0.1",
+        ],
+    ],
+)
 def test_forms_of_options(stage, args):
-    """Clusters, values joined, long options cut or with =, operands ignored, options that change nothing here."""
+    """Clusters, values joined, long options cut or with =, operands ignored, options that change
+    nothing here.
+    """
     if args[1] == "[::0]" and not kit.is_ours("server"):
         pytest.skip("shadowsocks-libev listens there for IPv6 only")
     assert serves(stage, *args)
@@ -149,14 +250,21 @@ def test_forms_of_options(stage, args):
 
 def test_command_line_wins(stage):
     port = free_port()
-    config = {"server": "127.0.0.1", "server_port": 9, "password": "another", "method": "aes-128-gcm"}
+    config = {
+        "server": "127.0.0.1",
+        "server_port": 9,
+        "password": "another",
+        "method": "aes-128-gcm",
+    }
     server = stage.serve("server", config, ["-p", port, "-k", PASSWORD, "-m", METHOD], port=port)
     server.port = port
     assert kit.works(server)
 
 
 def test_log_lines(stage):
-    """Form and stream of a line, unbuffered and without colours (CL03); the lines that tools look for."""
+    """Form and stream of a line, unbuffered and without colours (CL03); the lines that tools look
+    for.
+    """
     server, local = stage.pair()
     stamp = r"^ \d{4}-\d\d-\d\d \d\d:\d\d:\d\d INFO: "
     assert re.search(stamp + ".*tcp server listening at", server.stdout(), re.M)
@@ -177,7 +285,7 @@ def test_nofile(stage):
         assert re.search(r"Max open files +3000 +3000 ", limits.read())
 
 
-@pytest.mark.skipif(kit.os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 @pytest.mark.parametrize("user", ["nobody", "65534"])
 def test_user(stage, user):
     """DM01: all four ids, and no group of root's; the port is bound before."""

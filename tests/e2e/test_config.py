@@ -1,16 +1,27 @@
-"""The configuration file: what is read as ever, what only warns, what ends the program, and where the message points."""
+"""The configuration file: what is read as ever, what only warns, what ends the program, and where
+the message points.
+"""
+
 import json
 
 import kit
 import pytest
+import sip004
 from kit import METHOD, PASSWORD, free_port
 
 
 def text(**changes):
     """A good file, one key a line, with these values; a value of ... leaves the key out."""
-    config = {"server": "127.0.0.1", "server_port": free_port(), "local_port": free_port(), "password": PASSWORD,
-              "method": METHOD, **changes}
-    return "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in config.items() if v is not ...) + "\n}\n"
+    config = {
+        "server": "127.0.0.1",
+        "server_port": free_port(),
+        "local_port": free_port(),
+        "password": PASSWORD,
+        "method": METHOD,
+        **changes,
+    }
+    rows = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in config.items() if v is not ...]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 def serves(stage, config, role="server"):
@@ -29,12 +40,32 @@ def refuses(stage, config, role="server", status=255):
     return program.stderr()
 
 
-@pytest.mark.parametrize("changes", [
-    {"server_port": str(free_port())}, {"timeout": "60"}, {"server": ["127.0.0.1"]}, {"plugin": ""}, {"plugin": None},
-    {"mode": "tcp_only"}, {"mode": None}, {"acl": None}, {"user": None}, {"nameserver": "127.0.0.1"}, {"plugin_opts": ""},
-    {"nofile": 4096, "mtu": 1400, "no_delay": True, "reuse_port": True, "fast_open": True, "ipv6_first": True},
-    {"method": METHOD, "key": None}, {"local_address": None},
-])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"server_port": str(free_port())},
+        {"timeout": "60"},
+        {"server": ["127.0.0.1"]},
+        {"plugin": ""},
+        {"plugin": None},
+        {"mode": "tcp_only"},
+        {"mode": None},
+        {"acl": None},
+        {"user": None},
+        {"nameserver": "127.0.0.1"},
+        {"plugin_opts": ""},
+        {
+            "nofile": 4096,
+            "mtu": 1400,
+            "no_delay": True,
+            "reuse_port": True,
+            "fast_open": True,
+            "ipv6_first": True,
+        },
+        {"method": METHOD, "key": None},
+        {"local_address": None},
+    ],
+)
 def test_values_that_are_read(stage, changes):
     """Also as other types, null or empty (CF03)."""
     serves(stage, text(**changes))
@@ -44,7 +75,7 @@ def test_password_as_a_number(stage):
     server = stage.server(password=12345)
     target = stage.target()
     sock = stage.connect(server.port)
-    peer = kit.sip004.Peer(sock, METHOD, "12345").open(target.host, target.port, b"hi")
+    peer = sip004.Peer(sock, METHOD, "12345").open(target.host, target.port, b"hi")
     assert peer.read(2) == b"hi"
 
 
@@ -55,10 +86,17 @@ def test_trailing_comma(stage):
 
 
 @pytest.mark.ours
-@pytest.mark.parametrize("change", [
-    lambda t: "\ufeff" + t, lambda t: "// comment\n" + t, lambda t: t.replace("{", "{ /* comment\n */", 1),
-    lambda t: t.replace("\n", "\r\n"), lambda t: t.replace("\n}", "\n// \"}\n}"), lambda t: t + " " * 1_000_000,
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: "\ufeff" + t,
+        lambda t: "// comment\n" + t,
+        lambda t: t.replace("{", "{ /* comment\n */", 1),
+        lambda t: t.replace("\n", "\r\n"),
+        lambda t: t.replace("\n}", '\n// "}\n}'),
+        lambda t: t + " " * 1_000_000,
+    ],
+)
 def test_what_users_files_have(stage, change):
     """BOM, comments, CRLF, size."""
     port = free_port()
@@ -68,7 +106,9 @@ def test_what_users_files_have(stage, change):
 @pytest.mark.ours
 def test_unknown_keys_warn(stage):
     """Each is named; a comment key is nobody's mistake; a key of another program is named as such."""
-    log = serves(stage, text(udp_timeout_x=1, obfs={"a": [1, {"b": None}]}, tunnel_address="127.0.0.1:53"))
+    log = serves(
+        stage, text(udp_timeout_x=1, obfs={"a": [1, {"b": None}]}, tunnel_address="127.0.0.1:53")
+    )
     for key in ("udp_timeout_x", "obfs", "tunnel_address"):
         assert key in log
     assert "ss-tunnel" in log
@@ -88,13 +128,30 @@ def test_clients_local_address_on_a_server(stage):
 
 
 @pytest.mark.ours
-@pytest.mark.parametrize("key, value, allowed", [
-    ("fast_open", "yes", "bool"), ("no_delay", 1, "bool"), ("reuse_port", "true", "bool"), ("ipv6_first", [], "bool"),
-    ("server_port", 70000, "65535"), ("server_port", -1, "65535"), ("server_port", "8388x", "port"),
-    ("server_port", 1.5, ""), ("server_port", {}, ""), ("method", "table2", "aes-256-gcm"), ("method", 5, ""),
-    ("server", {}, ""), ("server", [5], ""), ("nofile", "many", ""), ("password", ["x"], ""),
-    ("nameserver", "not an address", ""), ("server", "a:b:c", ""), ("server", "x" * 300, ""), ("server", "[::1", ""),
-])
+@pytest.mark.parametrize(
+    "key, value, allowed",
+    [
+        ("fast_open", "yes", "bool"),
+        ("no_delay", 1, "bool"),
+        ("reuse_port", "true", "bool"),
+        ("ipv6_first", [], "bool"),
+        ("server_port", 70000, "65535"),
+        ("server_port", -1, "65535"),
+        ("server_port", "8388x", "port"),
+        ("server_port", 1.5, ""),
+        ("server_port", {}, ""),
+        ("method", "table2", "--version lists"),
+        ("method", 5, ""),
+        ("server", {}, ""),
+        ("server", [5], ""),
+        ("nofile", "many", ""),
+        ("password", ["x"], ""),
+        ("nameserver", "not an address", ""),
+        ("server", "a:b:c", ""),
+        ("server", "x" * 300, ""),
+        ("server", "[::1", ""),
+    ],
+)
 def test_wrong_values(stage, key, value, allowed):
     """File, line, key, and what is allowed."""
     config = text(**{key: value})
@@ -107,7 +164,9 @@ def test_wrong_values(stage, key, value, allowed):
 @pytest.mark.ours
 @pytest.mark.parametrize("key", ["dG9vc2hvcnQ", "not base64!", "=" * 44])
 def test_bad_key(stage, key):
-    """Only method and key together tell that it is too short: the message names the length, and shows a good one."""
+    """Only method and key together tell that it is too short: the message names the length, and
+    shows a good one.
+    """
     err = refuses(stage, text(key=key))
     assert "base64url" in err and "32 bytes" in err and key not in err
 
@@ -124,10 +183,22 @@ def test_auth_is_fatal(stage):
         assert "One time auth" in refuses(stage, text(auth=value))
 
 
-@pytest.mark.parametrize("broken, place", [
-    ("{", "1:2"), ('{"server": "127.0.0.1"\n"password": "x"}', "2:1"), ("{'server': 'x'}", "1:2"), ("[]", ""), ("", ""),
-    ('{"server": tru}', "1:12"), ('{"server": "a\tb"}', "1:14"), ("{} x", "1:4"), ('{"a": "\\ud800"}', ""), ("\0", ""), ('{"a": 01}', "1:8"),
-])
+@pytest.mark.parametrize(
+    "broken, place",
+    [
+        ("{", "1:2"),
+        ('{"server": "127.0.0.1"\n"password": "x"}', "2:1"),
+        ("{'server': 'x'}", "1:2"),
+        ("[]", ""),
+        ("", ""),
+        ('{"server": tru}', "1:12"),
+        ('{"server": "a\tb"}', "1:14"),
+        ("{} x", "1:4"),
+        ('{"a": "\\ud800"}', ""),
+        ("\0", ""),
+        ('{"a": 01}', "1:8"),
+    ],
+)
 def test_syntax_errors(stage, broken, place):
     """Exit 255; ours gives line:column (CF01)."""
     if not kit.is_ours("server"):
@@ -168,7 +239,9 @@ def test_password_from_the_environment(stage, variable, tmp_path):
     secret.write_text(PASSWORD + "\n")
     port = free_port()
     value = PASSWORD if variable == "SS_PASSWORD" else str(secret)
-    server = stage.serve("server", text(server_port=port, password=...), port=port, env={variable: value})
+    server = stage.serve(
+        "server", text(server_port=port, password=...), port=port, env={variable: value}
+    )
     assert kit.works(server)
 
 
@@ -176,7 +249,9 @@ def test_password_from_the_environment(stage, variable, tmp_path):
 def test_password_is_wiped_from_the_command_line(stage):
     """CL05"""
     port = free_port()
-    server = stage.serve("server", None, ["-s", "127.0.0.1", "-p", port, "-k", PASSWORD, "-m", METHOD], port=port)
+    server = stage.serve(
+        "server", None, ["-s", "127.0.0.1", "-p", port, "-k", PASSWORD, "-m", METHOD], port=port
+    )
     with open(f"/proc/{server.pid}/cmdline", "rb") as file:
         assert PASSWORD.encode() not in file.read()
     assert kit.works(server)

@@ -1,4 +1,5 @@
 """Two thousand sessions at once, all of them open and used, then gone without a trace."""
+
 import asyncio
 import os
 
@@ -30,7 +31,10 @@ async def crowd(local, server):
     target = await asyncio.start_server(echo, "127.0.0.1", 0, backlog=1024)
     port = target.sockets[0].getsockname()[1]
     gate, all_open = asyncio.Semaphore(AT_A_TIME), asyncio.Event()
-    tasks = [asyncio.create_task(session(local.port, port, gate, all_open, os.urandom(1000))) for _ in range(SESSIONS)]
+    tasks = [
+        asyncio.create_task(session(local.port, port, gate, all_open, os.urandom(1000)))
+        for _ in range(SESSIONS)
+    ]
     while True:
         await asyncio.sleep(0.05)
         failed = [task for task in tasks if task.done()]

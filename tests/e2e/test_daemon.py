@@ -1,4 +1,5 @@
 """-f: the parent ends when the child has bound, the file holds the child's pid, and goes with it."""
+
 import contextlib
 import os
 import pathlib
@@ -61,9 +62,12 @@ def test_life(stage, pid_file):
 def test_relative_paths(stage, pid_file):
     """They are meant from where the program was started."""
     port = free_port()
-    program = stage.program("server", {"server": "127.0.0.1", "server_port": port, "password": PASSWORD, "method": METHOD},
-                            ["-f", pid_file.name],
-                            prefix=["env", "-C", str(pid_file.parent)])
+    program = stage.program(
+        "server",
+        {"server": "127.0.0.1", "server_port": port, "password": PASSWORD, "method": METHOD},
+        ["-f", pid_file.name],
+        prefix=["env", "-C", str(pid_file.parent)],
+    )
     assert program.wait() == 0
     pid = int(pid_file.read_text())
     os.kill(pid, signal.SIGTERM)

@@ -1,8 +1,10 @@
 """Out of descriptors: the program lives, does not spin, and serves again when some are free."""
+
 import contextlib
 
 import kit
 import pytest
+import sip004
 
 FEW = 40
 
@@ -42,7 +44,9 @@ def test_server_runs_out_while_connecting(stage):
     socks = overload(stage, server.port, 2 * FEW)
     for sock in socks:
         with contextlib.suppress(OSError):
-            sock.sendall(kit.sip004.request(kit.METHOD, kit.PASSWORD, target.host, target.port, b"q")[0])
+            sock.sendall(
+                sip004.request(kit.METHOD, kit.PASSWORD, target.host, target.port, b"q")[0]
+            )
     check_recovery(server, socks, served(server))
 
 
@@ -61,7 +65,9 @@ def test_local_runs_out_while_connecting(stage):
     socks = overload(stage, local.port, 2 * FEW)
     for sock in socks:
         with contextlib.suppress(OSError):
-            sock.sendall(b"\x05\x01\x00\x05\x01\x00" + kit.sip004.header(target.host, target.port) + b"q")
+            sock.sendall(
+                b"\x05\x01\x00\x05\x01\x00" + sip004.header(target.host, target.port) + b"q"
+            )
     check_recovery(local, socks, served(server, local))
 
 

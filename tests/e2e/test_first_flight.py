@@ -1,5 +1,9 @@
-"""What local sends first: the connection starts at once, the address waits at most 50 ms, and goes with the payload."""
+"""What local sends first: the connection starts at once, the address waits at most 50 ms, and goes
+with the payload.
+"""
+
 import os
+import socket
 import statistics
 import threading
 import time
@@ -13,7 +17,9 @@ ROUNDS = 7
 
 
 class Recorder:
-    """A server that only looks: when the connection came, when the first bytes did, and what one recv() gave."""
+    """A server that only looks: when the connection came, when the first bytes did, and what one
+    recv() gave.
+    """
 
     def __init__(self, stage):
         self.target = stage.target(self._look)
@@ -44,7 +50,9 @@ class Recorder:
 def recorded(stage):
     recorder = Recorder(stage)
     local = stage.local(recorder.target.port)
-    return lambda *args, **options: [recorder.first_flight(local, *args, **options) for _ in range(ROUNDS)]
+    return lambda *args, **options: [
+        recorder.first_flight(local, *args, **options) for _ in range(ROUNDS)
+    ]
 
 
 def test_connects_at_once(recorded):
@@ -67,7 +75,9 @@ def test_address_with_the_payload(recorded, size):
     header, payload = sip004.header("name.test", 80), os.urandom(size)
     for together in (True, False):
         flights = recorded(payload, together=together)
-        assert all(len(row[2]) > len(header) and (header + payload).startswith(row[2]) for row in flights)
+        assert all(
+            len(row[2]) > len(header) and (header + payload).startswith(row[2]) for row in flights
+        )
         assert statistics.median(row[1] for row in flights) < 40
 
 
@@ -79,7 +89,9 @@ def test_address_with_payload_that_is_late(recorded):
 
 
 def test_address_survives_a_blocked_write(stage):
-    """TC13: the server has a small window and reads late; the stream is header, once, and then the payload."""
+    """TC13: the server has a small window and reads late; the stream is header, once, and then the
+    payload.
+    """
     payload = os.urandom(1 << 20)
 
     def late(conn):
@@ -88,7 +100,7 @@ def test_address_survives_a_blocked_write(stage):
         return peer.accept_header(), peer.read(len(payload))
 
     stand_in = stage.target(late)
-    stand_in.listener.setsockopt(kit.socket.SOL_SOCKET, kit.socket.SO_RCVBUF, 8192)
+    stand_in.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     local = stage.local(stand_in.port)
     sock = stage.add(kit.socks(local.port, "a.test", 81))
     threading.Thread(target=sock.sendall, args=(payload,), daemon=True).start()

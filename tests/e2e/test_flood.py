@@ -1,4 +1,5 @@
 """Floods of bad input: few lines of log (SE07), little memory (SE09), little processor time."""
+
 import os
 
 import kit
@@ -10,7 +11,9 @@ FLOOD = 3000
 
 @pytest.mark.ours
 def test_log_is_rationed(stage):
-    """The first ten of an address are told in full, for tools that count them; of the others their number."""
+    """The first ten of an address are told in full, for tools that count them; of the others their
+    number.
+    """
     server = stage.server()
     for _ in range(FLOOD):
         sock = connect(server.port)
@@ -36,7 +39,9 @@ def test_verbose_log_is_not_the_default(stage):
     assert len(server.log().splitlines()) < 50 and len(local.log().splitlines()) < 50
 
 
-@pytest.mark.parametrize("data", [b"", b"x" * 20, b"x" * 200], ids=["silent", "less than a salt", "forged"])
+@pytest.mark.parametrize(
+    "data", [b"", b"x" * 20, b"x" * 200], ids=["silent", "less than a salt", "forged"]
+)
 def test_memory_of_strangers(stage, memory, data):
     """A connection without a key costs less than 4 KB, and nothing afterwards."""
     if not kit.is_ours("server"):

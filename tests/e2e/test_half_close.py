@@ -1,4 +1,5 @@
 """An end of one direction passes through both relays, and the other direction lives on."""
+
 import time
 
 import kit
@@ -133,6 +134,7 @@ def test_half_closed_and_busy_is_kept(stage):
 @pytest.mark.parametrize("talker", ["target", "client"])
 def test_traffic_in_one_direction_is_traffic(stage, talker):
     """An open connection outlives `timeout` while one side talks, and while nobody does (TC17)."""
+
     def talk(conn):
         for _ in range(8):
             conn.sendall(b".")

@@ -1,4 +1,7 @@
-"""The first bytes may come in any pieces: SOCKS5 on the near side of local, the sealed header on the near side of server."""
+"""The first bytes may come in any pieces: SOCKS5 on the near side of local, the sealed header on
+the near side of server.
+"""
+
 import os
 import signal
 import time
@@ -85,13 +88,20 @@ def test_empty_chunks(stage):
     sock = stage.connect(server.port)
     sealer = sip004.Sealer(METHOD, PASSWORD)
     header = sip004.header(target.host, target.port)
-    sock.sendall(sealer.salt + sealer.chunk(b"") + sealer.chunk(header + b"a") + sealer.chunk(b"") + sealer.chunk(b"b"))
+    sock.sendall(
+        sealer.salt
+        + sealer.chunk(b"")
+        + sealer.chunk(header + b"a")
+        + sealer.chunk(b"")
+        + sealer.chunk(b"b")
+    )
     assert sip004.Peer(sock, METHOD, PASSWORD).read(2) == b"ab"
     assert server.load(0.5) < 0.2
 
 
 def test_answer_in_pieces(stage):
     """Salt and length of the answer come in several reads (CR18)."""
+
     def answer(peer, host, port):
         peer.read(1)
         drip(peer.sock, peer.sealer.salt + peer.sealer.chunk(b"answer"))
@@ -107,7 +117,10 @@ def test_cut_requests_leave_nothing(stage):
     """Requests that stop in the middle and are reset, to both programs (TC05)."""
     server, local = stage.pair()
     request, _ = sip004.request(METHOD, PASSWORD, "127.0.0.1", 9, b"hi")
-    for program, whole in ((server, request), (local, b"\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x09")):
+    for program, whole in (
+        (server, request),
+        (local, b"\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x09"),
+    ):
         for length in range(1, len(whole) - 1):
             sock = connect(program.port)
             sock.sendall(whole[:length])

@@ -1,7 +1,9 @@
-"""Whatever is killed, at any time: descriptors, sessions and blocks come back to where they were, and service goes on.
+"""Whatever is killed, at any time: descriptors, sessions and blocks come back to where they were,
+and service goes on.
 
 The soak is seeded ($SS_SEED, printed); $SS_SOAK is its length in seconds.
 """
+
 import contextlib
 import os
 import random
@@ -12,6 +14,7 @@ import time
 
 import kit
 import pytest
+import sip004
 from kit import MIB, ending, read_all, reset, send_bulk
 
 SEED = int(os.environ.get("SS_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
@@ -82,35 +85,65 @@ def test_name_server_gone(stage):
     server = stage.server(nameserver=dns.address, timeout=3)
     peers = []
     for i in range(20):
-        peers.append(kit.sip004.Peer(stage.connect(server.port), kit.METHOD, kit.PASSWORD))
-        peers[-1].send(kit.sip004.name_header(f"n{i}.test", 80) + b"x")
+        peers.append(sip004.Peer(stage.connect(server.port), kit.METHOD, kit.PASSWORD))
+        peers[-1].send(sip004.name_header(f"n{i}.test", 80) + b"x")
     kit.eventually(lambda: dns.asked, "names are looked up")
     dns.close()
     for peer in peers:
         assert ending(peer.sock, 12)[1] == "fin"
         peer.sock.close()
     assert kit.works(server)
-    kit.eventually(lambda: server.fds() <= server.idle_fds + 2, lambda: f"{server.fds()} descriptors")
+    kit.eventually(
+        lambda: server.fds() <= server.idle_fds + 2, lambda: f"{server.fds()} descriptors"
+    )
 
 
 # ---- the soak
 
 
 class Soak:
-    """Workers that open connections of every kind and end them in every way, until the time is over."""
+    """Workers that open connections of every kind and end them in every way, until the time is
+    over.
+    """
 
     def __init__(self, stage):
         self.stage = stage
-        names = {"good.test": ["127.0.0.1"], "two.test": ["127.9.9.9", "127.0.0.1"], "six.test": ["::1"],
-                 "dead.test": "drop", "bad.test": "servfail"}
+        names = {
+            "good.test": ["127.0.0.1"],
+            "two.test": ["127.9.9.9", "127.0.0.1"],
+            "six.test": ["::1"],
+            "dead.test": "drop",
+            "bad.test": "servfail",
+        }
         self.dns = stage.dns(names, delay=0.02)
         self.server, self.local = stage.pair(nameserver=self.dns.address, timeout=2)
-        self.targets = [stage.target(handler) for handler in (
-            kit.echo, kit.read_all, lambda c: send_bulk(c, MIB), lambda c: (c.recv(9), reset(c)), lambda c: None,
-            lambda c: (c.recv(1), time.sleep(1)), lambda c: (send_bulk(c, MIB), reset(c)), kit.receive_digest)]
+        self.targets = [
+            stage.target(handler)
+            for handler in (
+                kit.echo,
+                kit.read_all,
+                lambda c: send_bulk(c, MIB),
+                lambda c: (c.recv(9), reset(c)),
+                lambda c: None,
+                lambda c: (c.recv(1), time.sleep(1)),
+                lambda c: (send_bulk(c, MIB), reset(c)),
+                kit.receive_digest,
+            )
+        ]
         self.hole = stage.add(kit.BlackHole("127.9.9.8"))
-        self.places = [("127.0.0.1", None)] * 6 + [("good.test", None)] * 3 + [("two.test", None), ("nx.test", 80), (
-            "dead.test", 80), ("bad.test", 80), ("six.test", 9), ("127.0.0.1", 9), (self.hole.host, self.hole.port)]
+        self.places = (
+            [("127.0.0.1", None)] * 6
+            + [("good.test", None)] * 3
+            + [
+                ("two.test", None),
+                ("nx.test", 80),
+                ("dead.test", 80),
+                ("bad.test", 80),
+                ("six.test", 9),
+                ("127.0.0.1", 9),
+                (self.hole.host, self.hole.port),
+            ]
+        )
         self.deadline = time.monotonic() + SECONDS
         self.rounds = 0
 
@@ -156,7 +189,9 @@ class Soak:
     def sealed(self, dice):
         sock = kit.connect(self.server.port)
         try:
-            peer = kit.sip004.Peer(sock, kit.METHOD, kit.PASSWORD).open(*self.place(dice), dice.randbytes(10))
+            peer = sip004.Peer(sock, kit.METHOD, kit.PASSWORD).open(
+                *self.place(dice), dice.randbytes(10)
+            )
             self.converse(dice, sock, peer.send)
             if dice.random() < 0.3:
                 sock.sendall(peer.sealer.chunk(b"x" * 1000)[: dice.randrange(1, 1034)])

@@ -1,4 +1,7 @@
-"""Every method carries every size, both ways, through both programs and against a peer written apart from them."""
+"""Every method carries every size, both ways, through both programs and against a peer written
+apart from them.
+"""
+
 import base64
 import hashlib
 import threading
@@ -61,7 +64,10 @@ def test_passwords(stage, password):
     server = stage.server(password=password)
     target = stage.target()
     sock = stage.connect(server.port)
-    assert sip004.Peer(sock, "aes-256-gcm", password).open(target.host, target.port, b"hi").read(2) == b"hi"
+    assert (
+        sip004.Peer(sock, "aes-256-gcm", password).open(target.host, target.port, b"hi").read(2)
+        == b"hi"
+    )
 
 
 def test_key_instead_of_password(stage):

@@ -1,4 +1,5 @@
 """One executable, many names: by its own name, as a subcommand, by a link."""
+
 import os
 import subprocess
 
@@ -7,7 +8,9 @@ import pytest
 from kit import METHOD, PASSWORD, free_port
 
 SS = kit.BUILD / "ss"
-pytestmark = pytest.mark.skipif(not SS.exists(), reason=f"{SS} does not exist: SS_LOCAL and SS_SERVER are tested alone")
+pytestmark = pytest.mark.skipif(
+    not SS.exists(), reason=f"{SS} does not exist: SS_LOCAL and SS_SERVER are tested alone"
+)
 APPLETS = ["local", "server", "tunnel", "redir", "manager"]
 
 
@@ -38,7 +41,9 @@ def test_subcommand(stage, name):
     """The process is called ss-server, for pidof and killall."""
     port = free_port()
     args = ["-s", "127.0.0.1", "-p", str(port), "-k", PASSWORD, "-m", METHOD]
-    process = subprocess.Popen([SS, name, *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [SS, name, *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     stage.callback(process.wait)
     stage.callback(process.terminate)
     kit.eventually(lambda: kit.listening(port), "it listens")

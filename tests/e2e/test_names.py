@@ -1,4 +1,7 @@
-"""Names as targets: which questions are asked, what happens while no answer comes, which address is taken."""
+"""Names as targets: which questions are asked, what happens while no answer comes, which address is
+taken.
+"""
+
 import os
 import random
 import subprocess
@@ -75,7 +78,9 @@ def test_no_answer_at_all(stage):
     for peer in peers:
         assert ending(peer.sock, 12 - clock())[1] != "open"
         peer.sock.close()
-    kit.eventually(lambda: server.fds() <= idle + 2, lambda: f"{server.fds()} descriptors, {idle} before")
+    kit.eventually(
+        lambda: server.fds() <= idle + 2, lambda: f"{server.fds()} descriptors, {idle} before"
+    )
 
 
 @pytest.mark.ours
@@ -112,10 +117,15 @@ def test_client_gone_while_resolving(stage):
         time.sleep(random.random() / 50)
     kit.eventually(lambda: len(dns.asked) > 10, "names are looked up")
     time.sleep(0.6)
-    kit.eventually(lambda: server.fds() <= idle + 2, lambda: f"{server.fds()} descriptors, {idle} before")
+    kit.eventually(
+        lambda: server.fds() <= idle + 2, lambda: f"{server.fds()} descriptors, {idle} before"
+    )
     assert kit.works(server)
     if kit.is_ours("server"):
-        kit.eventually(lambda: not server.state()["session"] and not server.state()["look-up"], lambda: server.state())
+        kit.eventually(
+            lambda: not server.state()["session"] and not server.state()["look-up"],
+            lambda: server.state(),
+        )
 
 
 @pytest.mark.ours
@@ -142,7 +152,9 @@ def test_more_names_than_look_ups(stage):
 @pytest.mark.ours
 def test_first_address_refuses(stage):
     """DN09: thirty addresses, all but the last refuse."""
-    server, _, target = with_dns(stage, {"many.test": [f"127.0.0.{i}" for i in range(2, 31)] + ["127.0.0.1"]})
+    server, _, target = with_dns(
+        stage, {"many.test": [f"127.0.0.{i}" for i in range(2, 31)] + ["127.0.0.1"]}
+    )
     clock = kit.Clock()
     assert answered(stage, server, "many.test", target.port)
     assert clock() < 2
@@ -172,7 +184,9 @@ def test_truncated_answer(stage):
     assert answered(stage, server, "cut.test", target.port)
 
 
-@pytest.mark.parametrize("name, listen", [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("localhost", "127.0.0.1")])
+@pytest.mark.parametrize(
+    "name, listen", [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("localhost", "127.0.0.1")]
+)
 def test_literals_and_localhost_need_no_dns(stage, name, listen):
     server, dns, _ = with_dns(stage, {})
     target = stage.target(host=listen)
@@ -181,9 +195,13 @@ def test_literals_and_localhost_need_no_dns(stage, name, listen):
 
 
 @pytest.mark.ours
-@pytest.mark.parametrize("name", ["127.1", "0x7f.1", "2130706433", "-a.test", "a..test", ".test", "a b.test", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["127.1", "0x7f.1", "2130706433", "-a.test", "a..test", ".test", "a b.test", "a\0b"]
+)
 def test_odd_spellings_go_nowhere(stage, name):
-    """SK09: what is no name and no canonical address reaches neither the target nor the name server."""
+    """SK09: what is no name and no canonical address reaches neither the target nor the name
+    server.
+    """
     server, dns, target = with_dns(stage, {"*": ["127.0.0.1"]})
     peer = ask(stage, server, name, target.port)
     ending(peer.sock, 0.5)
@@ -217,17 +235,27 @@ def test_no_search_suffix(stage):
 
 @pytest.mark.ours
 def test_hosts_file(stage, tmp_path):
-    """DN11: /etc/hosts is read without DNS, whatever its case and line ends, and quickly when it is large."""
+    """DN11: /etc/hosts is read without DNS, whatever its case and line ends, and quickly when it is
+    large.
+    """
     hosts = tmp_path / "hosts"
-    filler = "".join(f"10.{i >> 16}.{i >> 8 & 255}.{i & 255} filler{i}.test\n" for i in range(20000))
-    hosts.write_text(f"# comment\r\n127.0.0.1 Only-Here.test alias.test\r\n::1 six.test\n{filler}127.0.0.1 last.test")
+    filler = "".join(
+        f"10.{i >> 16}.{i >> 8 & 255}.{i & 255} filler{i}.test\n" for i in range(20000)
+    )
+    hosts.write_text(
+        f"# comment\r\n127.0.0.1 Only-Here.test alias.test\r\n::1 six.test\n{filler}127.0.0.1 last.test"
+    )
     mount = ["unshare", "--mount", "sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$0" "$@"']
     if os.geteuid() or subprocess.run(mount + ["true"], capture_output=True).returncode:
         pytest.skip("another /etc/hosts needs root and a mount namespace")
     dns = stage.dns({})
     server = stage.server(nameserver=dns.address, prefix=mount)
     target, six = stage.target(), stage.target(host="::1")
-    for name, port in (("only-here.test", target.port), ("ALIAS.test", target.port), ("six.test", six.port)):
+    for name, port in (
+        ("only-here.test", target.port),
+        ("ALIAS.test", target.port),
+        ("six.test", six.port),
+    ):
         assert answered(stage, server, name, port)
     clock = kit.Clock()
     assert answered(stage, server, "last.test", target.port)

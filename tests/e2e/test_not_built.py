@@ -1,4 +1,7 @@
-"""What a later version brings is refused by name: nobody must believe that a rule or a plugin is active."""
+"""What a later version brings is refused by name: nobody must believe that a rule or a plugin is
+active.
+"""
+
 import subprocess
 
 import kit
@@ -7,12 +10,23 @@ from kit import METHOD, PASSWORD
 
 pytestmark = pytest.mark.ours
 FLAGS = [["-u"], ["-U"], ["--acl", "/dev/null"], ["--plugin", "obfs-local"]]
-KEYS = [{"mode": "tcp_and_udp"}, {"mode": "udp_only"}, {"acl": "/dev/null"}, {"plugin": "obfs-local"}]
+KEYS = [
+    {"mode": "tcp_and_udp"},
+    {"mode": "udp_only"},
+    {"acl": "/dev/null"},
+    {"plugin": "obfs-local"},
+]
 
 
 def config(**more):
-    return {"server": "127.0.0.1", "server_port": kit.free_port(), "local_port": kit.free_port(), "password": PASSWORD,
-            "method": METHOD, **more}
+    return {
+        "server": "127.0.0.1",
+        "server_port": kit.free_port(),
+        "local_port": kit.free_port(),
+        "password": PASSWORD,
+        "method": METHOD,
+        **more,
+    }
 
 
 def refused(program):
@@ -37,6 +51,8 @@ def test_keys(stage, role, key):
 def test_programs(name):
     program = kit.BUILD / name
     if not program.exists():
-        pytest.skip(f"{program} does not exist: only the programs named by SS_LOCAL and SS_SERVER are tested")
+        pytest.skip(
+            f"{program} does not exist: only the programs named by SS_LOCAL and SS_SERVER are tested"
+        )
     done = subprocess.run([program, "-h"], capture_output=True, text=True, timeout=5)
     assert done.returncode != 0 and "not built yet" in done.stderr

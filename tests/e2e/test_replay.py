@@ -1,4 +1,7 @@
-"""A salt is accepted once: not again later, not twice at a time, not the program's own, and so on the client's side, too."""
+"""A salt is accepted once: not again later, not twice at a time, not the program's own, and so on
+the client's side, too.
+"""
+
 import time
 
 import kit
@@ -54,7 +57,9 @@ def test_two_half_sent_copies(stage):
 
 
 def test_forged_copy_does_not_burn_the_salt(stage):
-    """Only what authenticates is remembered: a copy with a broken box does not lock the real request out."""
+    """Only what authenticates is remembered: a copy with a broken box does not lock the real
+    request out.
+    """
     server = stage.server()
     target = stage.target()
     request, _ = sip004.request(METHOD, PASSWORD, target.host, target.port, b"real")
@@ -72,7 +77,9 @@ def test_reflected_answer(stage):
     """CR12: what the server sent opens as a request by its form, and is refused for its salt."""
     server = stage.server()
     lured, target = stage.target(), stage.target()
-    peer = stage.peer(server, target.host, target.port, sip004.header(lured.host, lured.port) + b"boo")
+    peer = stage.peer(
+        server, target.host, target.port, sip004.header(lured.host, lured.port) + b"boo"
+    )
     answer = b""
     while len(answer) < 32 + 34 + 10:
         answer += peer.sock.recv(1 << 16)

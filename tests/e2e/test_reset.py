@@ -1,4 +1,7 @@
-"""A reset passes through as a reset, and never takes with it what was delivered before; a cut chunk is one as well."""
+"""A reset passes through as a reset, and never takes with it what was delivered before; a cut chunk
+is one as well.
+"""
+
 import fcntl
 import socket
 import struct
@@ -29,7 +32,9 @@ def send_then_reset(conn):
 
 @pytest.mark.parametrize("small", [False, True])
 def test_delivered_data_survives_a_reset(stage, small):
-    """TC21, with a client that is late to read; with a small window its relay still holds most of it then."""
+    """TC21, with a client that is late to read; with a small window its relay still holds most of
+    it then.
+    """
     _, local = stage.pair()
     target = stage.target(send_then_reset)
     sock = stage.socks(local, target, small=small)
@@ -88,6 +93,7 @@ def test_reset_through_each_alone(stage):
 @pytest.mark.parametrize("length", [1, 16, 33, 40, 50, 51, 60])
 def test_answer_that_ends_inside_a_chunk(stage, length):
     """The application must not take a cut answer for a whole one."""
+
     def answer(peer, host, port):
         peer.sock.sendall((peer.sealer.salt + peer.sealer.chunk(b"x" * 100))[:length])
         peer.sock.shutdown(socket.SHUT_WR)

@@ -1,10 +1,12 @@
 """Signals: two stop the program within a second, whatever it does; the others do not end it (DM07)."""
+
 import signal
 import threading
 import time
 
 import kit
 import pytest
+import sip004
 from kit import MIB, send_bulk
 
 HARMLESS = ["SIGHUP", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGCHLD"]
@@ -43,8 +45,8 @@ def test_stop(pair, number):
 def test_stop_while_names_are_looked_up(stage):
     dns = stage.dns({"dead.test": "drop"})
     server = stage.server(nameserver=dns.address)
-    peer = kit.sip004.Peer(stage.connect(server.port), kit.METHOD, kit.PASSWORD)
-    peer.send(kit.sip004.name_header("dead.test", 80) + b"x")
+    peer = sip004.Peer(stage.connect(server.port), kit.METHOD, kit.PASSWORD)
+    peer.send(sip004.name_header("dead.test", 80) + b"x")
     kit.eventually(lambda: dns.asked, "the name is looked up")
     clock = kit.Clock()
     server.signal(signal.SIGTERM)
@@ -55,8 +57,14 @@ def test_stop_while_names_are_looked_up(stage):
 def test_stop_while_the_servers_name_is_looked_up(stage):
     """DN13: at the start, with dead name servers."""
     dns = stage.dns({"*": "drop"})
-    config = {"server": "server.test", "server_port": 9, "local_port": kit.free_port(), "password": "x",
-              "method": kit.METHOD, "nameserver": dns.address}
+    config = {
+        "server": "server.test",
+        "server_port": 9,
+        "local_port": kit.free_port(),
+        "password": "x",
+        "method": kit.METHOD,
+        "nameserver": dns.address,
+    }
     local = stage.program("local", config)
     kit.eventually(lambda: dns.asked, "the name is looked up")
     clock = kit.Clock()
@@ -86,7 +94,12 @@ def test_line_of_state(stage):
         kit.read(sock, 1)
     for program in (server, local):
         state = program.state()
-        assert state["session"] == 5 and state["association"] == 0 and state["block"] == 0 and state["look-up"] == 0
+        assert (
+            state["session"] == 5
+            and state["association"] == 0
+            and state["block"] == 0
+            and state["look-up"] == 0
+        )
         assert state["descriptor"] == program.fds()
         assert state["salt"] == 10
     for sock in socks:
@@ -97,9 +110,16 @@ def test_line_of_state(stage):
 
 @pytest.mark.ours
 def test_signals_stay_as_they_came(stage):
-    """SIGHUP that the starter ignores (nohup) stays ignored or reloads; it does not end the program either way."""
+    """SIGHUP that the starter ignores (nohup) stays ignored or reloads; it does not end the program
+    either way.
+    """
     port = kit.free_port()
-    config = {"server": "127.0.0.1", "server_port": port, "password": kit.PASSWORD, "method": kit.METHOD}
+    config = {
+        "server": "127.0.0.1",
+        "server_port": port,
+        "password": kit.PASSWORD,
+        "method": kit.METHOD,
+    }
     server = stage.serve("server", config, port=port, prefix=["nohup"])
     server.signal(signal.SIGHUP)
     time.sleep(0.05)

@@ -1,4 +1,7 @@
-"""Whoever does not know the key learns nothing: no byte, no reset, no end of which the time depends on what was sent."""
+"""Whoever does not know the key learns nothing: no byte, no reset, no end of which the time depends
+on what was sent.
+"""
+
 import os
 import selectors
 import time
@@ -8,8 +11,44 @@ import pytest
 import sip004
 from kit import METHOD, PASSWORD, ending
 
-LENGTHS = [0, 1, 7, 8, 9, 15, 16, 17, 22, 31, 32, 33, 34, 41, 48, 49, 50, 51, 52, 59, 66, 67, 68, 83, 99, 100, 160, 221,
-           300, 402, 700, 999, 1000, 16433, 20000, 70000]
+LENGTHS = [
+    0,
+    1,
+    7,
+    8,
+    9,
+    15,
+    16,
+    17,
+    22,
+    31,
+    32,
+    33,
+    34,
+    41,
+    48,
+    49,
+    50,
+    51,
+    52,
+    59,
+    66,
+    67,
+    68,
+    83,
+    99,
+    100,
+    160,
+    221,
+    300,
+    402,
+    700,
+    999,
+    1000,
+    16433,
+    20000,
+    70000,
+]
 SHORTEST, LONGEST = 40, 100  # seconds: the handshake time lies between
 
 
@@ -33,20 +72,30 @@ def probes(stage, server):
 
     return {
         **{f"random {length}": os.urandom(length) for length in LENGTHS},
-        "replay": request, "replay and more": request + sealer.chunk(b"more"), "replay, cut": request[:60],
-        "salt changed": flipped(0), "length box changed": flipped(35), "payload box changed": flipped(52),
+        "replay": request,
+        "replay and more": request + sealer.chunk(b"more"),
+        "replay, cut": request[:60],
+        "salt changed": flipped(0),
+        "length box changed": flipped(35),
+        "payload box changed": flipped(52),
         "last tag changed": flipped(-1),
         "wrong length": fresh(header, 3),
         "length above the limit": fresh(header, 0x4000 | 7),
-        "address type 0": fresh(b"\x00" * 7), "address type 2": fresh(b"\x02\x7f\x00\x00\x01\x00\x50"),
-        "empty name": fresh(b"\x03\x00\x00\x50"), "half a header": fresh(b"\x01\x7f\x00"),
+        "address type 0": fresh(b"\x00" * 7),
+        "address type 2": fresh(b"\x02\x7f\x00\x00\x01\x00\x50"),
+        "empty name": fresh(b"\x03\x00\x00\x50"),
+        "half a header": fresh(b"\x01\x7f\x00"),
         "another password": sip004.request(METHOD, "wrong", target.host, target.port, b"x")[0],
-        "another method": sip004.request("aes-128-gcm", PASSWORD, target.host, target.port, b"x")[0],
+        "another method": sip004.request("aes-128-gcm", PASSWORD, target.host, target.port, b"x")[
+            0
+        ],
     }
 
 
 def watch(socks, seconds, also=b""):
-    """{what: (seconds, "data", "fin" or "rst")} of those that did anything. `also` is sent once a second."""
+    """{what: (seconds, "data", "fin" or "rst")} of those that did anything. `also` is sent once a
+    second.
+    """
     selector, seen, clock, sent = selectors.DefaultSelector(), {}, kit.Clock(), 0
     for what, sock in socks.items():
         sock.setblocking(False)
@@ -88,7 +137,10 @@ def test_an_end_is_answered_by_an_end(stage):
     """Whatever was sent before it, and not by a reset."""
     server = stage.server()
     wanted = probes(stage, server)
-    del wanted["replay and more"], wanted["replay, cut"]  # their salt is the one of "replay"; one of a kind will do
+    del (
+        wanted["replay and more"],
+        wanted["replay, cut"],
+    )  # their salt is the one of "replay"; one of a kind will do
     socks = open_all(stage, server, wanted)
     time.sleep(0.2)
     for sock in socks.values():

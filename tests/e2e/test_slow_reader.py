@@ -1,4 +1,5 @@
 """A reader that is slow slows its writer down, and costs no more than what was read for it once."""
+
 import threading
 import time
 
@@ -7,7 +8,9 @@ import pytest
 from kit import MIB, bulk_digest, read, receive_digest, send_bulk
 
 STALLED = 60
-BUDGET = 288 * 1024  # bytes per stalled connection and program: one full batch that could not be written
+BUDGET = (
+    288 * 1024
+)  # bytes per stalled connection and program: one full batch that could not be written
 
 
 def sip(sock, size):
@@ -46,6 +49,7 @@ def test_both_ways_in_sips(stage):
 
 def come_to_rest(*programs):
     """Wait until they use no processor time."""
+
     def still():
         before = sum(p.cpu() for p in programs)
         time.sleep(0.2)
@@ -56,7 +60,9 @@ def come_to_rest(*programs):
 
 @pytest.mark.parametrize("way", ["down", "up"])
 def test_stalled_connections_hold_little(stage, memory, way):
-    """Memory is bounded while nobody reads, nothing is lost when they do, and then all blocks are back."""
+    """Memory is bounded while nobody reads, nothing is lost when they do, and then all blocks are
+    back.
+    """
     size = 4 * MIB
     reading = threading.Event()
 
@@ -77,10 +83,14 @@ def test_stalled_connections_hold_little(stage, memory, way):
     come_to_rest(server, local)
     for program in (server, local):
         grown = program.anon() - before[program]
-        assert grown < STALLED * BUDGET, f"{program.role} grew by {grown // STALLED} bytes per stalled connection"
+        assert (
+            grown < STALLED * BUDGET
+        ), f"{program.role} grew by {grown // STALLED} bytes per stalled connection"
     reading.set()
     if way == "down":
-        assert [receive_digest(sock, size) for sock in socks] == [(size, bulk_digest(size))] * STALLED
+        assert [receive_digest(sock, size) for sock in socks] == [
+            (size, bulk_digest(size))
+        ] * STALLED
     else:
         assert [target.result(30) for _ in socks] == [(size, bulk_digest(size))] * STALLED
     for sock in socks:

@@ -1,4 +1,5 @@
 """SOCKS5 on the near side of local: what is offered, asked for and refused (PROTOCOL 8.1)."""
+
 import kit
 import pytest
 import sip004
@@ -13,7 +14,9 @@ def local(stage):
 
 
 @pytest.mark.ours
-@pytest.mark.parametrize("greeting", [b"\x05\x01\x02", b"\x05\x02\x01\x80", b"\x05\x01\x02\x00", b"\x05\x00"])
+@pytest.mark.parametrize(
+    "greeting", [b"\x05\x01\x02", b"\x05\x02\x01\x80", b"\x05\x01\x02\x00", b"\x05\x00"]
+)
 def test_no_method_in_common(stage, local, greeting):
     """SK03; the last one but one has a zero that is no part of its list."""
     sock = stage.connect(local.port)
@@ -22,13 +25,20 @@ def test_no_method_in_common(stage, local, greeting):
 
 
 def test_method_anywhere_in_the_list(stage, local):
-    for greeting in (b"\x05\x01\x00", b"\x05\x03\x80\x02\x00", b"\x05\xff" + bytes(range(254, -1, -1))):
+    for greeting in (
+        b"\x05\x01\x00",
+        b"\x05\x03\x80\x02\x00",
+        b"\x05\xff" + bytes(range(254, -1, -1)),
+    ):
         sock = stage.connect(local.port)
         sock.sendall(greeting)
         assert read(sock, 2) == b"\x05\x00"
 
 
-@pytest.mark.parametrize("first", [b"\x04\x01\x00\x50\x7f\x00\x00\x01\x00", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01", b"\x00"])
+@pytest.mark.parametrize(
+    "first",
+    [b"\x04\x01\x00\x50\x7f\x00\x00\x01\x00", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01", b"\x00"],
+)
 def test_another_protocol(stage, local, first):
     """Closed without a word."""
     sock = stage.connect(local.port)
@@ -88,7 +98,14 @@ def test_address_goes_as_it_came(stage):
     """IPv4, IPv6 and names of every length reach the server in the form the application used."""
     stand_in = stage.stand_in(lambda peer, host, port: (host, port))
     local = stage.local(stand_in.port)
-    for host in ("192.0.2.1", "2001:db8::1", "a.test", "UPPER.Test", "x" * 63 + ".test", "n" * 250 + ".test"):
+    for host in (
+        "192.0.2.1",
+        "2001:db8::1",
+        "a.test",
+        "UPPER.Test",
+        "x" * 63 + ".test",
+        "n" * 250 + ".test",
+    ):
         sock = stage.connect(local.port)
         kit.greet(sock)
         kit.socks_request(sock, sip004.header(host, 65535))

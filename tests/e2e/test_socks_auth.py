@@ -1,4 +1,5 @@
 """User and password (RFC 1929): the key `socks_auth` is a list of {"user", "password"} (SK17)."""
+
 import kit
 import pytest
 import sip004
@@ -11,7 +12,9 @@ USERS = [("a", "b"), ("user", "pass:word"), ("u" * 255, "p" * 255), ("ünï", "c
 @pytest.fixture
 def local(stage):
     server = stage.server()
-    return stage.local(server, socks_auth=[{"user": user, "password": password} for user, password in USERS])
+    return stage.local(
+        server, socks_auth=[{"user": user, "password": password} for user, password in USERS]
+    )
 
 
 def field(text):
@@ -38,10 +41,23 @@ def test_right(stage, local, user, password):
     assert read(sock, 2) == b"hi"
 
 
-@pytest.mark.parametrize("user, password", [
-    ("a", "c"), ("b", "b"), ("a", "pass:word"), ("user", "pass"), ("user", "pass:word\0"), ("user\0", "pass:word"),
-    ("a", "b\0"), ("u" * 255, "p" * 254), ("", ""), ("a", ""), ("", "b"), ("USER", "pass:word"),
-])
+@pytest.mark.parametrize(
+    "user, password",
+    [
+        ("a", "c"),
+        ("b", "b"),
+        ("a", "pass:word"),
+        ("user", "pass"),
+        ("user", "pass:word\0"),
+        ("user\0", "pass:word"),
+        ("a", "b\0"),
+        ("u" * 255, "p" * 254),
+        ("", ""),
+        ("a", ""),
+        ("", "b"),
+        ("USER", "pass:word"),
+    ],
+)
 def test_wrong(stage, local, user, password):
     """A NUL shortens nothing; the answer is a failure, then the end."""
     data, how = ending(login(stage, local, user, password), 2)
@@ -67,7 +83,9 @@ def test_request_without_login(stage, local):
     sock = stage.connect(local.port)
     sock.sendall(b"\x05\x02\x00\x02\x05\x01\x00" + sip004.header(target.host, target.port))
     data, how = ending(sock, 2)
-    assert data[:2] == b"\x05\x02" and b"\x05\x00" not in data and how != "open" and not target.conns
+    assert (
+        data[:2] == b"\x05\x02" and b"\x05\x00" not in data and how != "open" and not target.conns
+    )
 
 
 def test_byte_by_byte_and_at_once(stage, local):
@@ -87,14 +105,30 @@ def test_nothing_secret_in_the_log(stage, local):
     assert "pass:w" not in local.log() and "pass:word" not in local.log()
 
 
-@pytest.mark.parametrize("value", [
-    [], [{"user": "a"}], [{"password": "a"}], [{"user": "", "password": "b"}], [{"user": "u" * 256, "password": "b"}],
-    "a:b", {"user": "a", "password": "b"}, [{"user": "a", "password": 5.5}], [["a", "b"]],
-])
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        [{"user": "a"}],
+        [{"password": "a"}],
+        [{"user": "", "password": "b"}],
+        [{"user": "u" * 256, "password": "b"}],
+        "a:b",
+        {"user": "a", "password": "b"},
+        [{"user": "a", "password": 5.5}],
+        [["a", "b"]],
+    ],
+)
 def test_values_that_are_wrong(stage, value):
     """Nobody must believe that a password is asked for when none is."""
-    config = {"server": "127.0.0.1", "server_port": 9, "local_port": kit.free_port(), "password": "x",
-              "method": kit.METHOD, "socks_auth": value}
+    config = {
+        "server": "127.0.0.1",
+        "server_port": 9,
+        "local_port": kit.free_port(),
+        "password": "x",
+        "method": kit.METHOD,
+        "socks_auth": value,
+    }
     local = stage.program("local", config)
     assert local.wait() == 255
     assert "socks_auth" in local.stderr()

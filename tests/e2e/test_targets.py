@@ -1,12 +1,16 @@
 """Where a connection goes, and what the client sees when it cannot go there."""
+
 import kit
 import pytest
+import sip004
 from kit import ending, free_port, read
 
 PROMPTLY = 1.0
 
 
-@pytest.mark.parametrize("listen, host", [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("127.0.0.1", "localhost")])
+@pytest.mark.parametrize(
+    "listen, host", [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("127.0.0.1", "localhost")]
+)
 def test_each_kind(stage, listen, host):
     _, local = stage.pair()
     target = stage.target(host=listen)
@@ -40,7 +44,7 @@ def test_any_address_is_both_families(stage, host):
     for near in ("127.0.0.1", "::1"):
         sock = stage.connect(local.port, host=near)
         kit.greet(sock)
-        assert kit.socks_request(sock, kit.sip004.header(target.host, target.port)) == 0
+        assert kit.socks_request(sock, sip004.header(target.host, target.port)) == 0
         sock.sendall(b"hi")
         assert read(sock, 2) == b"hi"
 

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""No heap in steady state: both programs run on a counting allocator, and no connection may move a counter.
+"""No heap in steady state: both programs run on a counting allocator, and no connection may move a
+counter.
 
-After a warm-up, hundreds of connections of every kind: by address, by name, ended in every way. Allocations inside glibc
-that reach the kernel past the wrappers would show as mmap or brk: strace counts those. Exits 1 if anything was counted.
+After a warm-up, hundreds of connections of every kind: by address, by name, ended in every way.
+Allocations inside glibc that reach the kernel past the wrappers would show as mmap or brk: strace
+counts those. Exits 1 if anything was counted.
 """
+
 import contextlib
 import mmap
 import os
@@ -20,9 +23,17 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 import kit  # noqa: E402
-import sip004  # noqa: E402
 
-COUNTERS = ["malloc", "calloc", "realloc", "aligned", "free", "mmap", "mremap", "sbrk"]  # enum call in count.c
+COUNTERS = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "aligned",
+    "free",
+    "mmap",
+    "mremap",
+    "sbrk",
+]  # enum call in count.c
 CONNECTIONS = 500
 TRACED = "mmap,brk,mremap,munmap"
 
@@ -109,28 +120,53 @@ class Traffic:
     def crowd(self):
         """Twenty at once."""
         with contextlib.ExitStack() as stack:
-            socks = [stack.enter_context(kit.socks(self.local.port, self.fresh(), self.target.port)) for _ in range(20)]
+            socks = [
+                stack.enter_context(kit.socks(self.local.port, self.fresh(), self.target.port))
+                for _ in range(20)
+            ]
             for sock in socks:
                 sock.sendall(b"x")
             for sock in socks:
                 kit.read(sock, 1)
 
-    KINDS = {"literal": CONNECTIONS, "different_names": CONNECTIONS, "same_name": CONNECTIONS, "megabyte": 40,
-             "half_closed": 100, "reset_by_client": 100, "reset_by_target": 100, "refused": 100, "no_such_name": 100,
-             "forged": 100, "crowd": 10}
+    KINDS = {
+        "literal": CONNECTIONS,
+        "different_names": CONNECTIONS,
+        "same_name": CONNECTIONS,
+        "megabyte": 40,
+        "half_closed": 100,
+        "reset_by_client": 100,
+        "reset_by_target": 100,
+        "refused": 100,
+        "no_such_name": 100,
+        "forged": 100,
+        "crowd": 10,
+    }
 
     def run(self, kind, times):
         """Without asking for the line of state, which reads a directory and so allocates."""
         for _ in range(times):
             getattr(self, kind)()
         for program in (self.server, self.local):
-            kit.eventually(lambda: program.fds() <= program.idle_fds, f"{program.role} has closed everything")
+            kit.eventually(
+                lambda: program.fds() <= program.idle_fds, f"{program.role} has closed everything"
+            )
 
 
 def build(folder):
     library = pathlib.Path(folder) / "count.so"
     compiler = os.environ.get("CC", "cc").split()
-    flags = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-O2", "-fPIC", "-shared"]
+    flags = [
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        "-Wall",
+        "-Wextra",
+        "-Wshadow",
+        "-Werror",
+        "-O2",
+        "-fPIC",
+        "-shared",
+    ]
     subprocess.run([*compiler, *flags, "-o", library, HERE / "count.c"], check=True)
     return library
 
@@ -152,18 +188,37 @@ def counted(traffic, programs):
 def traced(traffic, programs, folder):
     """The same at the border of the kernel: the number of mmap, brk, mremap and munmap calls."""
     if not shutil.which("strace"):
-        print("SKIP noheap: strace is not installed; calls that glibc makes by itself were not counted", file=sys.stderr)
+        print(
+            "SKIP noheap: strace is not installed; calls that glibc makes by itself were not counted",
+            file=sys.stderr,
+        )
         return 0
     tracers = []
     for program in programs:
         log = pathlib.Path(folder) / f"{program.role}.strace"
-        argv = ["strace", "-f", "-qq", "-e", f"trace={TRACED}", "-o", log, "-p", str(program.program.pid)]
+        argv = [
+            "strace",
+            "-f",
+            "-qq",
+            "-e",
+            f"trace={TRACED}",
+            "-o",
+            log,
+            "-p",
+            str(program.program.pid),
+        ]
         tracers.append((program, log, subprocess.Popen(argv, stderr=subprocess.PIPE)))
     try:
         for program, _, tracer in tracers:
-            kit.eventually(lambda: program.program.status("TracerPid") != "0" or tracer.poll() is not None, "strace attaches")
+            kit.eventually(
+                lambda: program.program.status("TracerPid") != "0" or tracer.poll() is not None,
+                "strace attaches",
+            )
             if tracer.poll() is not None:
-                print(f"SKIP noheap: strace may not attach: {tracer.stderr.read().decode().strip()}", file=sys.stderr)
+                print(
+                    f"SKIP noheap: strace may not attach: {tracer.stderr.read().decode().strip()}",
+                    file=sys.stderr,
+                )
                 return 0
         for kind in traffic.KINDS:
             traffic.run(kind, 10)
@@ -175,7 +230,9 @@ def traced(traffic, programs, folder):
     for program, log, _ in tracers:
         calls = re.findall(r"\b(\w+)\(", log.read_text())
         moved += len(calls)
-        print(f"{'under strace':16} {10 * len(traffic.KINDS):4} connections  {program.role:7} {len(calls)} of {TRACED}")
+        print(
+            f"{'under strace':16} {10 * len(traffic.KINDS):4} connections  {program.role:7} {len(calls)} of {TRACED}"
+        )
     return moved
 
 
@@ -188,12 +245,24 @@ def main():
         traffic = Traffic(stage, server.program, local.program, dns)
         for kind, times in traffic.KINDS.items():  # the warm-up
             traffic.run(kind, min(times, 200))
-        print("after start and warm-up: " + "; ".join(f"{p.role} {p.counts()[0] + p.counts()[1]} allocations" for p in (server, local)))
+        print(
+            "after start and warm-up: "
+            + "; ".join(
+                f"{p.role} {p.counts()[0] + p.counts()[1]} allocations" for p in (server, local)
+            )
+        )
         time.sleep(1.1)
         moved = counted(traffic, (server, local)) + traced(traffic, (server, local), folder)
         server.program.rests()
         local.program.rests()
-    print("noheap: " + ("0 allocations, mmaps and brks per connection" if not moved else f"FAILED, {moved} counters moved"))
+    print(
+        "noheap: "
+        + (
+            "0 allocations, mmaps and brks per connection"
+            if not moved
+            else f"FAILED, {moved} counters moved"
+        )
+    )
     return 1 if moved else 0
 
 
