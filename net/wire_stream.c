@@ -85,7 +85,8 @@ static size_t stream_first(const struct wire_key *key, struct wire_state *state,
 
 	if (n > 0)
 		memcpy(text + header_len, payload, n);
-	wire_fresh_salt(key, key->replay, buf);
+	/* Some servers answer under the request's own IV: a client's may come back once. */
+	wire_fresh_salt(key, key->server ? key->replay : NULL, buf);
 	begin(key, state, buf);
 	return key->salt_len + stream_seal(key, state, text, header_len + n);
 }
