@@ -314,10 +314,11 @@ class BlackHole:
 class Program:
     """A started ss-local or ss-server, and what can be seen of it from outside."""
 
-    def __init__(self, role, config=None, args=(), port=None, nofile=None, env=None, prefix=()):
+    def __init__(self, role, config=None, args=(), port=None, nofile=None, env=None, prefix=(), argv=None,
+                 within=5.0):
         self.role, self.port, self.config = role, port, config
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="ss-e2e-"))
-        argv = list(prefix) + command(role)
+        argv = list(prefix) + list(argv or command(role))
         if config is not None:
             text = config if isinstance(config, (str, bytes)) else json.dumps(config)
             (self.home / "config.json").write_bytes(text.encode() if isinstance(text, str) else text)
@@ -332,7 +333,7 @@ class Program:
         self.pid = self.process.pid
         if port:
             try:
-                eventually(lambda: listening(port) or not self.alive(), f"{role} listens on {port}")
+                eventually(lambda: listening(port) or not self.alive(), f"{role} listens on {port}", within)
                 assert self.alive(), f"{role} ended with {self.process.returncode}:\n{self.log()}"
             except AssertionError:
                 self.kill()
