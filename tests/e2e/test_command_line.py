@@ -132,12 +132,13 @@ FATAL = [
 @pytest.mark.parametrize("args, word", FATAL)
 def test_fatal_settings(stage, args, word):
     """Exit 255 and one sentence on stderr."""
+    if word == "pid" and not kit.is_ours("server"):
+        pytest.skip("the child of shadowsocks-libev would run on, a daemon that nobody knows")
     status, _, err = run(
         stage, "server", *SERVER, *[str(free_port()) if a == "8388" else a for a in args]
     )
     assert status == 255
-    if word != "pid" or kit.is_ours("server"):  # 3.3.5 says it to syslog only
-        assert word.lower() in err.lower()
+    assert word.lower() in err.lower()
 
 
 @pytest.mark.ours
