@@ -166,7 +166,8 @@ int value_method(struct options *o, const struct option_value *value)
 		return 0;
 	return options_fail(o,
 			    "has an invalid cipher name: %.40s (failed to initialize ciphers; "
-			    "shadowsocks --version lists those that there are)",
+			    "there are 2022-blake3-aes-256-gcm, aes-256-gcm and more: shadowsocks "
+			    "--version lists them)",
 			    text);
 }
 
