@@ -5,6 +5,9 @@
 
 #include "tests/net/world.h"
 
+#include <net/if.h>
+#include <sched.h>
+
 enum { MANY = 300000 };
 
 static unsigned char bytes[MANY], sealed[2 * MANY + 4096], got[MANY];
@@ -312,6 +315,80 @@ static void test_batch_grows_again(void **state)
 	world_close();
 }
 
+/* A network of our own in which fast open works; the old one, or -1: it is not allowed. */
+static int own_network(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int old = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), fd;
+
+	if (old < 0 || unshare(CLONE_NEWNET) < 0) {
+		close(old);
+		return -1;
+	}
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
+	close(fd);
+	fd = open("/proc/sys/net/ipv4/tcp_fastopen", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(fd, "3", 1), 1);
+	close(fd);
+	return old;
+}
+
+/* The first bytes went out with the SYN, which is not answered yet, as the near side ends: its end must
+ * wait, or the kernel forgets the connection and the bytes. */
+static void test_end_while_fast_open_connects(void **state)
+{
+	uint16_t port;
+	int old = own_network(), backlog = 16, fillers[2];
+
+	(void)state;
+	if (old < 0) {
+		print_message("SKIPPED: no permission for a network of its own (run it as root)\n");
+		skip();
+	}
+	world_open(plenty);
+	int listener = listen_small(&port, 0);
+	assert_int_equal(listen(listener, 0), 0); /* one connection may wait */
+	setsockopt(listener, IPPROTO_TCP, TCP_FASTOPEN, &backlog, sizeof(backlog));
+	world.local.sockets.fast_open = true;
+	world.local.upstreams.all[0].where.port = port;
+	for (int round = 0; round < 2; round++) { /* the first brings the cookie */
+		int near = connect_small(world.local_port, 0, 0), far;
+		size_t n = 0;
+
+		if (round == 1)
+			for (int i = 0; i < 2; i++) {
+				struct sockaddr_in at = loopback(port);
+
+				fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+				(void)!connect(fillers[i], (struct sockaddr *)&at, sizeof(at));
+			}
+		put(near, "hello", 5);
+		turns(20);
+		shutdown(near, SHUT_WR);
+		turns(20);
+		if (round == 1) {
+			assert_false(socket_connected(only_session()->far.fd));
+			close(accept_one(listener));
+			close(fillers[0]);
+			close(fillers[1]);
+		}
+		do {
+			far = accept_one(listener); /* the kernel tries again after a second */
+			n = 0;
+			assert_int_equal(read_out(far, got, MANY, &n), END);
+			close(far);
+		} while (n == 0); /* the filler that was late */
+		assert_int_equal(n, 32 + 18 + 7 + 5 + 16);
+		close(near);
+		world_rests();
+	}
+	close(listener);
+	world_close();
+	assert_int_equal(setns(old, CLONE_NEWNET), 0);
+	close(old);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_urgent),
 		cmocka_unit_test(test_empty_chunks_take_turns),
 		cmocka_unit_test(test_batch_grows_again),
+		cmocka_unit_test(test_end_while_fast_open_connects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,14 +156,14 @@ static void converse(uint32_t seed, struct sizes sizes, bool resets)
 static void test_conversations(void **state)
 {
 	(void)state;
-	for (uint32_t seed = 1; seed <= 4; seed++)
+	for (uint32_t seed = 1; seed <= 3; seed++)
 		converse(seed, (struct sizes){ 64, 256, seed % 2 ? 5000 : 0, seed % 2 ? 5000 : 0 }, false);
 }
 
 static void test_conversations_with_resets(void **state)
 {
 	(void)state;
-	for (uint32_t seed = 11; seed <= 16; seed++)
+	for (uint32_t seed = 11; seed <= 14; seed++)
 		converse(seed, (struct sizes){ 64, 256, seed % 2 ? 5000 : 0, seed % 2 ? 5000 : 0 }, true);
 }
 
@@ -171,7 +171,7 @@ static void test_conversations_with_resets(void **state)
 static void test_conversations_at_the_ceiling(void **state)
 {
 	(void)state;
-	for (uint32_t seed = 21; seed <= 24; seed++)
+	for (uint32_t seed = 21; seed <= 23; seed++)
 		converse(seed, (struct sizes){ 64, 8 + seed % 4, 5000, 5000 }, seed % 2);
 }
 
@@ -388,6 +388,41 @@ static void test_reset_before_a_full_target(void **state)
 	world_close();
 }
 
+/* The source is gone, the near side reads slowly what the kernel still has for it: for as long as it
+ * reads, it is not cut off. */
+static void test_slow_end_of_a_broken_source(void **state)
+{
+	uint16_t target;
+	static unsigned char bytes[150000];
+	size_t have = 0;
+	ssize_t said = 0;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = 4, .blocks = 64, .sndbuf = 200000 });
+	int listener = listen_small(&target, 0);
+	world.targets[0] = target;
+	int near = connect_small(world.local_port, 0, 4000);
+
+	put(near, "x", 1);
+	int far = accept_one(listener);
+	expect(far, "x", 1);
+	put(far, bytes, 100000);
+	turns(50);
+	until(socket_unsent(far) == 0);
+	reset(far);
+	turns(5);
+	while (have < sizeof(bytes) && (said = look(near, bytes + have, 5000)) >= 0) {
+		have += (size_t)said;
+		pass(30000);
+	}
+	assert_int_equal(have, 100000);
+	assert_int_equal(said, RESET);
+	close(near);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_overdue_header_sleeps),
 		cmocka_unit_test(test_no_connection),
 		cmocka_unit_test(test_reset_before_a_full_target),
+		cmocka_unit_test(test_slow_end_of_a_broken_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
