@@ -19,6 +19,10 @@
 #include <mbedtls/camellia.h>
 #endif
 
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+#undef MBEDTLS_BLOWFISH_C /* a configuration made for 2.28 may still name it */
+#endif
+
 #ifdef MBEDTLS_BLOWFISH_C
 #include <mbedtls/blowfish.h>
 #endif
