@@ -16,9 +16,10 @@
 #include <stdint.h>
 
 enum ready {
-	READY_IN = 1,	/* a read may give bytes or the end */
-	READY_OUT = 2,	/* a write may take bytes; a connect has ended */
-	READY_EOF = 4,	/* the peer sends no more, or urgent data: a short read is no proof of emptiness */
+	READY_IN = 1,  /* a read may give bytes or the end */
+	READY_OUT = 2, /* a write may take bytes; a connect has ended */
+	READY_EOF =
+		4, /* the peer sends no more, or urgent data: a short read is no proof of emptiness */
 	READY_ERROR = 8 /* reset or failed: the next read or write tells why */
 };
 

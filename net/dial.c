@@ -31,8 +31,8 @@ static void staggered(struct timer *timer)
 	look_again(dial);
 }
 
-void dial_start(struct dial *dial, const struct endpoint *to, const struct socket_options *options, bool early,
-		void (*changed)(struct dial *))
+void dial_start(struct dial *dial, const struct endpoint *to, const struct socket_options *options,
+		bool early, void (*changed)(struct dial *))
 {
 	memset(dial, 0, sizeof(*dial));
 	dial->to = to;
@@ -97,8 +97,8 @@ static enum step begin(struct dial *dial)
 
 	reactor_forget(&attempt->source);
 
-	int fd = socket_connect((struct sockaddr *)&to, len, dial->options, dial->early && addresses(dial) == 1,
-				&connected);
+	int fd = socket_connect((struct sockaddr *)&to, len, dial->options,
+				dial->early && addresses(dial) == 1, &connected);
 
 	if (fd < 0) {
 		dial->error = errno;

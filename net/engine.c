@@ -14,10 +14,11 @@
 #include <errno.h>
 
 enum {
-	TICK = 1000,	      /* ms */
-	STUCK = 10000,	      /* ms without progress that a holder is granted while others wait */
-	KEPT_BLOCKS = 16,     /* free blocks whose memory stays with us */
-	TICKS_AFTER_LAST = 90 /* seconds that the tick outlives the last session: summaries are due then */
+	TICK = 1000,	  /* ms */
+	STUCK = 10000,	  /* ms without progress that a holder is granted while others wait */
+	KEPT_BLOCKS = 16, /* free blocks whose memory stays with us */
+	TICKS_AFTER_LAST =
+		90 /* seconds that the tick outlives the last session: summaries are due then */
 };
 
 /* Of the sessions that hold blocks and did not move, the first to go: unfinished chunks before others,
@@ -43,7 +44,9 @@ static struct session *stuck_holder(struct engine *engine)
 
 static struct session *first_waiting(const struct engine *engine)
 {
-	return list_empty(&engine->waiting) ? NULL : container_of(engine->waiting.next, struct session, waiting);
+	return list_empty(&engine->waiting)
+		       ? NULL
+		       : container_of(engine->waiting.next, struct session, waiting);
 }
 
 /* True if there is nobody who waits for more than there is. */
@@ -53,7 +56,8 @@ static bool can_serve(const struct engine *engine)
 
 	if (!s)
 		return true;
-	return engine->blocks.max - engine->blocks.leased >= (s->finishes ? 1 : ENGINE_SERVING + ENGINE_RESERVE);
+	return engine->blocks.max - engine->blocks.leased >=
+	       (s->finishes ? 1 : ENGINE_SERVING + ENGINE_RESERVE);
 }
 
 static void tick(struct timer *timer)
@@ -177,6 +181,8 @@ static unsigned count_descriptors(void)
 
 void engine_report(const struct engine *engine, uint32_t salts)
 {
-	log_info("state: %u sessions, 0 associations, %u blocks held, %u descriptors, %u look-ups out, %u salts",
-		 engine->sessions.live, engine->blocks.leased, count_descriptors(), resolve_pending(), salts);
+	log_info("state: %u sessions, 0 associations, %u blocks held, %u descriptors, %u look-ups "
+		 "out, %u salts",
+		 engine->sessions.live, engine->blocks.leased, count_descriptors(),
+		 resolve_pending(), salts);
 }

@@ -20,19 +20,22 @@ enum log_kind { LOG_KIND_ACCEPT, LOG_KIND_RESOLVE, LOG_KIND_CONNECT, LOG_KIND_RE
 
 enum {
 	ENGINE_SERVING = 2, /* blocks that are enough for the smallest step of any flow */
-	ENGINE_RESERVE = 2  /* blocks that only those may take who thereby finish a chunk, and give more back */
+	ENGINE_RESERVE =
+		2 /* blocks that only those may take who thereby finish a chunk, and give more back */
 };
 
 struct engine {
 	struct slab sessions;
 	struct block_pool blocks;
-	struct slab leases;    /* what directions hold beside their wire_state; opened when a key needs it */
-	struct list strangers; /* sessions that have proved nothing yet, or were silenced; oldest first */
-	struct list guests;    /* all others, oldest first */
-	struct list waiting;   /* sessions that wait for blocks, first come first served */
+	struct slab
+		leases; /* what directions hold beside their wire_state; opened when a key needs it */
+	struct list
+		strangers; /* sessions that have proved nothing yet, or were silenced; oldest first */
+	struct list guests;	/* all others, oldest first */
+	struct list waiting;	/* sessions that wait for blocks, first come first served */
 	struct session *served; /* was woken from there and has not run yet, or NULL */
-	struct timer tick;     /* once a second while there is anything to look after */
-	unsigned quiet_ticks;  /* since the last session ended */
+	struct timer tick;	/* once a second while there is anything to look after */
+	unsigned quiet_ticks;	/* since the last session ended */
 };
 
 /* Room for so many sessions and blocks. 0, or -1 with errno. After reactor_open(). */

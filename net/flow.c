@@ -20,16 +20,17 @@
 #include <sys/uio.h>
 
 enum {
-	BATCH_MIN = 14,	  /* log2: FLOW_READ_MIN */
-	BATCH_MAX = 18,	  /* log2: 256 KB, beyond it caches are lost */
+	BATCH_MIN = 14,	     /* log2: FLOW_READ_MIN */
+	BATCH_MAX = 18,	     /* log2: 256 KB, beyond it caches are lost */
 	BATCH_GROWTH = 2048, /* bytes that sealing may add to a batch */
-	SHARE = 5,	  /* log2: a batch is at most this part of the blocks that are free */
-	TURN = 1 << 20, /* bytes until others have their turn */
+	SHARE = 5,	     /* log2: a batch is at most this part of the blocks that are free */
+	TURN = 1 << 20,	     /* bytes until others have their turn */
 	PAYLOAD_AT = FLOW_SCRATCH / 2 /* in scratch: the payload of a first flight */
 };
 
 _Static_assert(1 << BATCH_MIN == FLOW_READ_MIN, "the smallest batch is known outside");
-_Static_assert(FLOW_READ_MIN + BATCH_GROWTH <= ENGINE_SERVING * BLOCK_ROOM, "the smallest batch must fit");
+_Static_assert(FLOW_READ_MIN + BATCH_GROWTH <= ENGINE_SERVING * BLOCK_ROOM,
+	       "the smallest batch must fit");
 _Static_assert(WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD <= 1 << BATCH_MIN, "the first flight must fit");
 
 static _Alignas(64) unsigned char scratch[FLOW_SCRATCH];
@@ -46,8 +47,10 @@ struct ends {
 static struct ends ends_of(struct session *s, const struct flow *f)
 {
 	if (f->up)
-		return (struct ends){ &s->near, &s->far, SIDE_NEAR, SIDE_FAR, &s->up_wire, &s->up_bytes, TURN, 0 };
-	return (struct ends){ &s->far, &s->near, SIDE_FAR, SIDE_NEAR, &s->down_wire, &s->down_bytes, TURN, 0 };
+		return (struct ends){ &s->near,	   &s->far,	 SIDE_NEAR, SIDE_FAR,
+				      &s->up_wire, &s->up_bytes, TURN,	    0 };
+	return (struct ends){ &s->far,	     &s->near,	     SIDE_FAR, SIDE_NEAR,
+			      &s->down_wire, &s->down_bytes, TURN,     0 };
 }
 
 unsigned char *flow_scratch(void)
@@ -70,7 +73,8 @@ size_t flow_may_read(struct session *s, struct flow *f, size_t n)
 {
 	struct engine *engine = s->service->engine;
 	size_t room = block_room(&engine->blocks, &f->held);
-	size_t lacks = f->code == FLOW_OPEN && f->raw > 0 && f->raw < f->need ? f->need - f->raw : 0;
+	size_t lacks =
+		f->code == FLOW_OPEN && f->raw > 0 && f->raw < f->need ? f->need - f->raw : 0;
 
 	if (n + BATCH_GROWTH + engine_reserve(engine, s) <= room)
 		return n;
@@ -99,8 +103,8 @@ static void destination_failed(struct session *s, struct flow *f, const struct e
 }
 
 /* Write; the bytes taken, 0 if none can be now or the destination failed. */
-static size_t write_some(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov, int n,
-			 size_t total)
+static size_t write_some(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov,
+			 int n, size_t total)
 {
 	if (e->to->fd < 0 || !(e->to->ready & READY_OUT))
 		return 0;
@@ -123,7 +127,8 @@ static size_t write_some(struct session *s, struct flow *f, const struct ends *e
 static void adapt(struct flow *f, size_t taken, size_t total)
 {
 	if (taken == total) {
-		if (f->batch < BATCH_MAX && total >> (f->batch - 1)) /* opened bytes are fewer than were read */
+		if (f->batch < BATCH_MAX &&
+		    total >> (f->batch - 1)) /* opened bytes are fewer than were read */
 			f->batch++;
 		return;
 	}
@@ -132,7 +137,8 @@ static void adapt(struct flow *f, size_t taken, size_t total)
 }
 
 /* Pass fresh bytes on; what is not taken is held. */
-static void deliver(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov, int n, size_t total)
+static void deliver(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov,
+		    int n, size_t total)
 {
 	if (total == 0)
 		return;
@@ -176,7 +182,8 @@ static void write_held(struct session *s, struct flow *f, const struct ends *e)
 }
 
 /* Read; > 0 bytes, 0: nothing now, or the source ended or failed and the flow's state says so. */
-static size_t read_some(struct session *s, struct flow *f, struct ends *e, struct iovec *iov, int n, size_t total)
+static size_t read_some(struct session *s, struct flow *f, struct ends *e, struct iovec *iov, int n,
+			size_t total)
 {
 	ssize_t got = readv(e->from->fd, iov, n);
 
@@ -213,7 +220,8 @@ static bool burst_first(struct session *s, struct flow *f, struct ends *e)
 		memcpy(payload, s->early, n);
 	if (f->state == FLOW_RUNS && e->from->ready & READY_IN)
 		n += read_some(s, f, e, &iov, 1, iov.iov_len);
-	if (n == 0 && (!f->up || (f->state == FLOW_RUNS && reactor_now() < s->asked + FIRST_PAYLOAD_WAIT)))
+	if (n == 0 &&
+	    (!f->up || (f->state == FLOW_RUNS && reactor_now() < s->asked + FIRST_PAYLOAD_WAIT)))
 		return false;
 	s->shake_len = 0;
 	*e->count += n;
@@ -243,7 +251,8 @@ static bool burst_seal(struct session *s, struct flow *f, struct ends *e)
 }
 
 /* Open what lies at buf[0..n) and pass it on; the unfinished rest is held as raw. */
-static int open_bytes(struct session *s, struct flow *f, const struct ends *e, unsigned char *buf, size_t n)
+static int open_bytes(struct session *s, struct flow *f, const struct ends *e, unsigned char *buf,
+		      size_t n)
 {
 	struct iovec iov[WIRE_IOV];
 	struct wire_opened opened;
@@ -321,7 +330,8 @@ static bool may_burst(struct session *s, struct flow *f, struct ends *e)
 		return true; /* what it opens to takes no more blocks than it does */
 	if (!(e->from->ready & READY_IN) && !header)
 		return false;
-	while (f->batch > BATCH_MIN && block_room(&s->service->engine->blocks, &f->held) >> SHARE >> f->batch == 0)
+	while (f->batch > BATCH_MIN &&
+	       block_room(&s->service->engine->blocks, &f->held) >> SHARE >> f->batch == 0)
 		f->batch--;
 	e->batch = flow_may_read(s, f, (size_t)1 << f->batch);
 	return e->batch > 0;
@@ -335,7 +345,8 @@ static bool failed_after_end(const struct session *s, const struct flow *f, cons
 
 	if (f->state != FLOW_DRAINS && f->state != FLOW_SHUT)
 		return false;
-	return s->broken & e->from_side || (e->from->ready & READY_ERROR && back->state != FLOW_SHUT);
+	return s->broken & e->from_side ||
+	       (e->from->ready & READY_ERROR && back->state != FLOW_SHUT);
 }
 
 /* The failure is passed on as a reset, which would overtake what the kernel still has to send. */

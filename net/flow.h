@@ -23,11 +23,11 @@ enum flow_state { FLOW_RUNS, FLOW_DRAINS, FLOW_BREAKS, FLOW_SHUT };
 struct flow {
 	struct chain held; /* `out` bytes to be written, then `raw` bytes of an unfinished chunk */
 	uint32_t out, raw;
-	uint32_t need;	/* raw bytes it takes to open more */
-	uint8_t code;	/* enum flow_code */
-	uint8_t state;	/* enum flow_state */
-	uint8_t batch;	/* log2 of the bytes to read at once */
-	bool up;	/* near to far */
+	uint32_t need; /* raw bytes it takes to open more */
+	uint8_t code;  /* enum flow_code */
+	uint8_t state; /* enum flow_state */
+	uint8_t batch; /* log2 of the bytes to read at once */
+	bool up;       /* near to far */
 };
 
 enum flow_result {

@@ -74,7 +74,8 @@ static enum step read_target(struct session *s)
 	unsigned char bytes[ENDPOINT_WIRE_MAX];
 	struct flow *f = &s->up;
 	struct block_pool *blocks = &s->service->engine->blocks;
-	size_t had = s->shake_len, more = sizeof(bytes) - had < f->out ? sizeof(bytes) - had : f->out;
+	size_t had = s->shake_len,
+	       more = sizeof(bytes) - had < f->out ? sizeof(bytes) - had : f->out;
 
 	memcpy(bytes, s->shake, had);
 	chain_peek(&f->held, bytes + had, more);

@@ -18,7 +18,8 @@ enum {
 	ACCEPTS = 64,		  /* a turn and listener */
 	PAUSE = 100,		  /* ms until accepting is tried again */
 	CONNECT_TIME_MAX = 10000, /* ms */
-	HANDSHAKE_MIN = 40000, HANDSHAKE_SPAN = 60000, /* ms */
+	HANDSHAKE_MIN = 40000,
+	HANDSHAKE_SPAN = 60000,		      /* ms */
 	SERVER_IDLE_MIN = 24 * 60 * 60 * 1000 /* ms; contract 2.9 */
 };
 
@@ -46,9 +47,13 @@ int service_init(struct service *service)
 	bool server = service->role->near_sealed;
 
 	service->key.server = server;
-	service->handshake_time = handshake_time(server ? &service->key : &service->upstreams.all[0].key);
-	service->connect_time = service->timeout < CONNECT_TIME_MAX ? service->timeout : CONNECT_TIME_MAX;
-	service->idle_time = !server ? 0 : service->timeout > SERVER_IDLE_MIN ? service->timeout : SERVER_IDLE_MIN;
+	service->handshake_time =
+		handshake_time(server ? &service->key : &service->upstreams.all[0].key);
+	service->connect_time =
+		service->timeout < CONNECT_TIME_MAX ? service->timeout : CONNECT_TIME_MAX;
+	service->idle_time = !server				  ? 0
+			     : service->timeout > SERVER_IDLE_MIN ? service->timeout
+								  : SERVER_IDLE_MIN;
 	return lend_keys(service);
 }
 
@@ -90,7 +95,8 @@ static void admit(struct service *service, int fd, const struct sockaddr_storage
 {
 	if (session_open(service, fd, peer))
 		return;
-	log_peer(LOG_KIND_ACCEPT, "no room for another session: the limit is %u", service->engine->sessions.max);
+	log_peer(LOG_KIND_ACCEPT, "no room for another session: the limit is %u",
+		 service->engine->sessions.max);
 	close(fd);
 }
 
@@ -101,7 +107,8 @@ static void listener_woken(struct source *source)
 	for (int i = 0; i < ACCEPTS; i++) {
 		struct sockaddr_storage peer;
 
-		if (is_full(service->engine) && somebody_knocks(source->fd) && engine_evict(service->engine))
+		if (is_full(service->engine) && somebody_knocks(source->fd) &&
+		    engine_evict(service->engine))
 			break; /* its memory is free after this turn */
 		int fd = socket_accept(source->fd, &service->sockets, &peer);
 		int error = errno;
@@ -135,7 +142,8 @@ int service_listen(struct service *service, const struct endpoint *at, bool v6on
 	int fd = socket_listen((struct sockaddr *)&address, len, &service->sockets, v6only);
 	if (fd < 0)
 		return -1;
-	service->listeners[service->listener_count++] = (struct listener){ .source.fd = fd, .service = service };
+	service->listeners[service->listener_count++] =
+		(struct listener){ .source.fd = fd, .service = service };
 	return 0;
 }
 

@@ -25,7 +25,10 @@
 
 enum { LEARN, ROUTE, CONNECT, RELAY, SILENT };
 
-enum { UNSENT_LOOK = 20 /* ms between looks whether the kernel has sent everything before a reset */ };
+enum {
+	UNSENT_LOOK =
+		20 /* ms between looks whether the kernel has sent everything before a reset */
+};
 
 static const char *const why_text[WHY_COUNT] = {
 	[WHY_DONE] = "done",
@@ -122,7 +125,8 @@ static enum step connect_failed(struct session *s)
 	endpoint_print(s->hop, hop, sizeof(hop));
 	if (no_name)
 		log_peer(LOG_KIND_RESOLVE, "%s: %s", hop,
-			 s->dial.error == EAGAIN ? "no name server answered" : "the name has no address");
+			 s->dial.error == EAGAIN ? "no name server answered"
+						 : "the name has no address");
 	else
 		log_peer(LOG_KIND_CONNECT, "%s: cannot connect: %s", hop, strerror(s->dial.error));
 	if (s->hop != &s->target && s->hop->type == ENDPOINT_NAME)
@@ -178,7 +182,8 @@ static enum step relay(struct session *s)
 	do { /* a side that failed as one flow wrote to it is news to the other */
 		known = s->broken;
 		for (int i = 0; i < 2; i++) {
-			if (flows[!i]->state == FLOW_BREAKS) { /* its source, our destination, is gone */
+			if (flows[!i]->state ==
+			    FLOW_BREAKS) { /* its source, our destination, is gone */
 				result[i] = FLOW_WAITS;
 				continue;
 			}
@@ -207,7 +212,8 @@ static enum step silent(struct session *s)
 }
 
 static enum step (*const life[])(struct session *) = {
-	[LEARN] = learn, [ROUTE] = route, [CONNECT] = connect_hop, [RELAY] = relay, [SILENT] = silent,
+	[LEARN] = learn, [ROUTE] = route,   [CONNECT] = connect_hop,
+	[RELAY] = relay, [SILENT] = silent,
 };
 
 /* The keys of both directions go; what was moved counts for the user who moved it. */
@@ -274,7 +280,8 @@ static uint64_t next_look(const struct session *s)
 
 	if (s->step != RELAY)
 		return end;
-	if (s->up.code == FLOW_SEAL && !s->up_wire.begun && reactor_now() < s->asked + FIRST_PAYLOAD_WAIT)
+	if (s->up.code == FLOW_SEAL && !s->up_wire.begun &&
+	    reactor_now() < s->asked + FIRST_PAYLOAD_WAIT)
 		return s->asked + FIRST_PAYLOAD_WAIT;
 	if (s->up.state == FLOW_BREAKS || s->down.state == FLOW_BREAKS)
 		return reactor_now() + UNSENT_LOOK;
@@ -401,9 +408,9 @@ static void log_end(const struct session *s)
 		snprintf(target, sizeof(target), "-");
 	else
 		endpoint_print(&s->target, target, sizeof(target));
-	log_debug("%s -> %s: %llu bytes up, %llu down, %llu s: %s", peer, target, (unsigned long long)s->up_bytes,
-		  (unsigned long long)s->down_bytes, (unsigned long long)(reactor_now() - s->began) / 1000,
-		  why_text[s->why]);
+	log_debug("%s -> %s: %llu bytes up, %llu down, %llu s: %s", peer, target,
+		  (unsigned long long)s->up_bytes, (unsigned long long)s->down_bytes,
+		  (unsigned long long)(reactor_now() - s->began) / 1000, why_text[s->why]);
 }
 
 /* An end that cuts something off must not look like one that does not. */
@@ -411,7 +418,8 @@ static bool is_abort(const struct session *s)
 {
 	if (s->why == WHY_RESET || s->why == WHY_FORGED || s->why == WHY_MEMORY)
 		return true;
-	return s->step == RELAY && s->why != WHY_DONE && (failed(s) || s->up.held.head || s->down.held.head);
+	return s->step == RELAY && s->why != WHY_DONE &&
+	       (failed(s) || s->up.held.head || s->down.held.head);
 }
 
 void session_close(struct session *s, enum why why)

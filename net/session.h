@@ -35,8 +35,8 @@ enum why {
 enum side { SIDE_NEAR = 1, SIDE_FAR = 2 };
 
 enum {
-	SESSION_SHAKE = 516, /* bytes of the longest SOCKS login, rounded up */
-	SESSION_EARLY = 320, /* bytes that may be left of them when the request has been read */
+	SESSION_SHAKE = 516,	/* bytes of the longest SOCKS login, rounded up */
+	SESSION_EARLY = 320,	/* bytes that may be left of them when the request has been read */
 	FIRST_PAYLOAD_WAIT = 50 /* ms that the address header waits for the first payload */
 };
 
@@ -51,18 +51,18 @@ struct session {
 	struct flow up, down;
 	struct wire_state up_wire, down_wire;
 	uint64_t up_bytes, down_bytes; /* payload that was passed on */
-	uint64_t began;	  /* when it was accepted, ms */
-	uint64_t arrived; /* when the step began, ms */
-	uint64_t asked;	  /* when the target was known, ms */
-	uint64_t moved;	  /* when bytes last moved, ms */
+	uint64_t began;		       /* when it was accepted, ms */
+	uint64_t arrived;	       /* when the step began, ms */
+	uint64_t asked;		       /* when the target was known, ms */
+	uint64_t moved;		       /* when bytes last moved, ms */
 	struct endpoint target;
 	const struct endpoint *hop; /* the target, or an upstream's address */
 	struct address peer;
 	uint16_t peer_port;
-	uint8_t step;	    /* index into the life (session.c) */
-	uint8_t why;	    /* enum why */
-	uint8_t socks;	    /* what local has read so far (applets/local.c) */
-	uint8_t broken;	    /* enum side: sides whose connection failed */
+	uint8_t step;	/* index into the life (session.c) */
+	uint8_t why;	/* enum why */
+	uint8_t socks;	/* what local has read so far (applets/local.c) */
+	uint8_t broken; /* enum side: sides whose connection failed */
 	bool closed;
 	bool finishes;	    /* waits for one block, to finish a chunk (engine_wait) */
 	uint16_t shake_len; /* bytes in `shake`: read, not yet used */

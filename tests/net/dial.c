@@ -73,7 +73,8 @@ static void stage_hosts(const enum host *hosts, unsigned n)
 	snprintf(d.file, sizeof(d.file), "%s", path);
 	close(listen_small(&d.port, 0));
 	for (unsigned i = 0; i < n; i++) {
-		d.listeners[i] = hosts[i] == REFUSES ? -1 : listen_at(i, hosts[i] == SILENT ? 0 : 8);
+		d.listeners[i] =
+			hosts[i] == REFUSES ? -1 : listen_at(i, hosts[i] == SILENT ? 0 : 8);
 		if (hosts[i] == SILENT)
 			fill_queue(i);
 		dprintf(fd, "127.0.0.%u many.test\n", i + 1);
@@ -244,7 +245,9 @@ static void test_end_under_way(void **state)
 
 static void test_unknown_name(void **state)
 {
-	static struct endpoint to = { .type = ENDPOINT_NAME, .len = 13, .host = "127.0.0.1.bad", .port = 1 };
+	static struct endpoint to = {
+		.type = ENDPOINT_NAME, .len = 13, .host = "127.0.0.1.bad", .port = 1
+	};
 
 	(void)state;
 	stage_hosts((const enum host[]){ REFUSES }, 1);

@@ -300,10 +300,14 @@ static void test_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ceiling_is_quiet), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_unfinished_chunks_finish), cmocka_unit_test(test_stuck_holders),
-		cmocka_unit_test(test_evict),		 cmocka_unit_test(test_served_one_goes),
-		cmocka_unit_test(test_tick),		 cmocka_unit_test(test_open),
+		cmocka_unit_test(test_ceiling_is_quiet),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_unfinished_chunks_finish),
+		cmocka_unit_test(test_stuck_holders),
+		cmocka_unit_test(test_evict),
+		cmocka_unit_test(test_served_one_goes),
+		cmocka_unit_test(test_tick),
+		cmocka_unit_test(test_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,8 @@ static void fill(uint32_t seed)
 /* MANY bytes as chunks of random sizes, empty ones among them. */
 static size_t seal_randomly(struct peer *p, uint16_t target, uint32_t *seed)
 {
-	size_t taken = below(seed, 2) ? 0 : below(seed, 500), n = peer_first(p, target, bytes, taken, sealed);
+	size_t taken = below(seed, 2) ? 0 : below(seed, 500),
+	       n = peer_first(p, target, bytes, taken, sealed);
 
 	while (taken < MANY) {
 		size_t part = below(seed, 4) ? below(seed, WIRE_CHUNK + 1) : below(seed, 700);
@@ -55,7 +56,8 @@ static void test_any_cut(void **state)
 		ssize_t said = 0;
 
 		for (uint64_t limit = real_ms() + 10000; said != END && real_ms() < limit;) {
-			size_t piece = below(&random, 3) ? 1 + below(&random, 3000) : 1 + below(&random, 60000);
+			size_t piece = below(&random, 3) ? 1 + below(&random, 3000)
+							 : 1 + below(&random, 60000);
 
 			if (piece > n - sent)
 				piece = n - sent;
@@ -68,7 +70,9 @@ static void test_any_cut(void **state)
 			if (far < 0)
 				far = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
 			if (far >= 0 && below(&random, 3) == 0) {
-				said = look(far, got + have, MANY - have ? 1 + below(&random, 30000) % (MANY - have) : 1);
+				said = look(far, got + have,
+					    MANY - have ? 1 + below(&random, 30000) % (MANY - have)
+							: 1);
 				have += said > 0 ? (size_t)said : 0;
 			}
 		}
@@ -268,7 +272,8 @@ static void test_empty_chunks_take_turns(void **state)
 	while (s->up_wire.nonce < p->up.nonce) {
 		uint64_t before = s->up_wire.nonce;
 
-		for (ssize_t taken; sent < n && (taken = send(p->fd, lots + sent, n - sent, MSG_NOSIGNAL)) > 0;)
+		for (ssize_t taken;
+		     sent < n && (taken = send(p->fd, lots + sent, n - sent, MSG_NOSIGNAL)) > 0;)
 			sent += (size_t)taken;
 		turn();
 		assert_true((s->up_wire.nonce - before) / 2 * 34 <= (1 << 20) + (1 << 18) + 17000);
@@ -298,9 +303,11 @@ static void test_batch_grows_again(void **state)
 	s->up.batch = 14;
 	fill(5);
 	for (size_t at = 0; at < MANY; at += WIRE_CHUNK)
-		n += peer_chunk(p, bytes + at, MANY - at < WIRE_CHUNK ? MANY - at : WIRE_CHUNK, sealed + n);
+		n += peer_chunk(p, bytes + at, MANY - at < WIRE_CHUNK ? MANY - at : WIRE_CHUNK,
+				sealed + n);
 	while (have < MANY) {
-		for (ssize_t taken; sent < n && (taken = send(p->fd, sealed + sent, n - sent, MSG_NOSIGNAL)) > 0;)
+		for (ssize_t taken;
+		     sent < n && (taken = send(p->fd, sealed + sent, n - sent, MSG_NOSIGNAL)) > 0;)
 			sent += (size_t)taken;
 		turn();
 		ssize_t said = look(far, got + have, MANY - have);
@@ -360,7 +367,8 @@ static void test_end_while_fast_open_connects(void **state)
 			for (int i = 0; i < 2; i++) {
 				struct sockaddr_in at = loopback(port);
 
-				fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+				fillers[i] = socket(AF_INET,
+						    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 				(void)!connect(fillers[i], (struct sockaddr *)&at, sizeof(at));
 			}
 		put(near, "hello", 5);

@@ -19,7 +19,9 @@ static void test_any_cut(void **state)
 	for (uint32_t seed = 1; seed <= 20; seed++) {
 		uint32_t random = seed * 2654435761u;
 		struct peer *p = peer_new(0, 0);
-		struct endpoint where = { .port = target, .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 } };
+		struct endpoint where = {
+			.port = target, .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 }
+		};
 		unsigned char text[ENDPOINT_WIRE_MAX + 100];
 		size_t text_len = endpoint_write(&where, text), first;
 
@@ -74,7 +76,8 @@ static void expect_mute(int fd, uint64_t accepted)
 
 static void test_noise_is_silenced(void **state)
 {
-	static const size_t lengths[] = { 0, 1, 31, 32, 33, 49, 50, 51, 66, 67, 221, 999, 20000, 65000 };
+	static const size_t lengths[] = { 0,  1,  31, 32,  33,	49,    50,
+					  51, 66, 67, 221, 999, 20000, 65000 };
 	uint32_t random = 7;
 
 	(void)state;
@@ -97,7 +100,11 @@ static void test_noise_is_silenced(void **state)
 static void test_bad_address_is_silenced(void **state)
 {
 	static const unsigned char addresses[][16] = {
-		{ 0 }, { 2, 127, 0, 0, 1, 0, 80 }, { 3, 0, 0, 80 }, { 3, 3, 'a', 0, 'b', 0, 80 }, { 3, 2, '-', '-', 0, 80 },
+		{ 0 },
+		{ 2, 127, 0, 0, 1, 0, 80 },
+		{ 3, 0, 0, 80 },
+		{ 3, 3, 'a', 0, 'b', 0, 80 },
+		{ 3, 2, '-', '-', 0, 80 },
 		{ 0x11, 127, 0, 0, 1, 0, 80 },
 	};
 
@@ -185,7 +192,8 @@ static void test_empty_chunks(void **state)
 	while (sent < n) {
 		uint64_t before = s->up_wire.nonce;
 
-		for (ssize_t taken; sent < n && (taken = send(p->fd, lots + sent, n - sent, MSG_NOSIGNAL)) > 0;)
+		for (ssize_t taken;
+		     sent < n && (taken = send(p->fd, lots + sent, n - sent, MSG_NOSIGNAL)) > 0;)
 			sent += (size_t)taken;
 		turn();
 		assert_true((s->up_wire.nonce - before) / 2 * 34 <= (1 << 20) + 40000);

@@ -89,7 +89,8 @@ static void judge(const struct party *p, const struct party *to)
 {
 	if (to->gone)
 		return;
-	if (to->saw == END) { /* an end is only passed on if it was one; at once, it was no connection */
+	if (to->saw ==
+	    END) { /* an end is only passed on if it was one; at once, it was no connection */
 		assert_true(!p->resets || p->total == 0);
 		assert_int_equal(to->received, p->total);
 	}
@@ -117,17 +118,20 @@ static void converse(uint32_t seed, struct sizes sizes, bool resets)
 	}
 	for (uint64_t limit = real_ms() + 15000; done < PAIRS && real_ms() < limit;) {
 		if (open < PAIRS && below(&random, 2)) {
-			near[open].fd = connect_small(world.local_port, below(&random, 2) ? 0 : 4000,
-						      below(&random, 2) ? 0 : 4000);
+			near[open].fd =
+				connect_small(world.local_port, below(&random, 2) ? 0 : 4000,
+					      below(&random, 2) ? 0 : 4000);
 			open++;
 		}
 		turn();
 		done = 0;
 		for (unsigned i = 0; i < open; i++) {
 			if (far[i].fd < 0 && !far[i].gone)
-				far[i].fd = accept4(listeners[i], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+				far[i].fd = accept4(listeners[i], NULL, NULL,
+						    SOCK_NONBLOCK | SOCK_CLOEXEC);
 			/* A near side that leaves before there is a relay leaves nothing to judge. */
-			bool early = far[i].fd < 0 && near[i].resets && near[i].sent == near[i].total;
+			bool early =
+				far[i].fd < 0 && near[i].resets && near[i].sent == near[i].total;
 			if (!early)
 				talk(&near[i], &random);
 			listen_to(&near[i], &far[i], &random);
@@ -157,14 +161,16 @@ static void test_conversations(void **state)
 {
 	(void)state;
 	for (uint32_t seed = 1; seed <= 3; seed++)
-		converse(seed, (struct sizes){ 64, 256, seed % 2 ? 5000 : 0, seed % 2 ? 5000 : 0 }, false);
+		converse(seed, (struct sizes){ 64, 256, seed % 2 ? 5000 : 0, seed % 2 ? 5000 : 0 },
+			 false);
 }
 
 static void test_conversations_with_resets(void **state)
 {
 	(void)state;
 	for (uint32_t seed = 11; seed <= 14; seed++)
-		converse(seed, (struct sizes){ 64, 256, seed % 2 ? 5000 : 0, seed % 2 ? 5000 : 0 }, true);
+		converse(seed, (struct sizes){ 64, 256, seed % 2 ? 5000 : 0, seed % 2 ? 5000 : 0 },
+			 true);
 }
 
 /* So few blocks that all wait for each other. */
@@ -325,7 +331,8 @@ static void test_overdue_header_sleeps(void **state)
 	int near = connect_small(world.local_port, 0, 0);
 
 	turns(200);
-	struct session *s = container_of(world.engine.guests.next, struct session, link); /* local's */
+	struct session *s =
+		container_of(world.engine.guests.next, struct session, link); /* local's */
 	assert_false(list_empty(&s->waiting));
 	for (int i = 0; i < 100; i++) {
 		uint64_t due = s->timer.due;

@@ -62,14 +62,14 @@ static inline void turn(void)
 }
 
 /* Turn until it holds; ten real seconds are a failure. */
-#define until(condition)                                                                           \
-	do {                                                                                       \
-		uint64_t until_end = real_ms() + 10000;                                            \
-		bool until_holds;                                                                  \
-                                                                                                   \
-		while (!(until_holds = (condition)) && real_ms() < until_end)                      \
-			turn();                                                                    \
-		assert_true(until_holds);                                                          \
+#define until(condition)                                                      \
+	do {                                                                  \
+		uint64_t until_end = real_ms() + 10000;                       \
+		bool until_holds;                                             \
+                                                                              \
+		while (!(until_holds = (condition)) && real_ms() < until_end) \
+			turn();                                               \
+		assert_true(until_holds);                                     \
 	} while (0)
 
 static inline void turns(int n)
@@ -203,7 +203,8 @@ static inline ssize_t read_out(int fd, unsigned char *to, size_t room, size_t *n
 {
 	ssize_t said = 0;
 
-	until((said = look(fd, to + *n, room - *n)) < 0 || (said > 0 && (*n += (size_t)said) == room));
+	until((said = look(fd, to + *n, room - *n)) < 0 ||
+	      (said > 0 && (*n += (size_t)said) == room));
 	return said;
 }
 
@@ -276,7 +277,9 @@ static inline void peer_free(struct peer *p)
 static inline size_t peer_first(struct peer *p, uint16_t target, const void *payload, size_t n,
 				unsigned char *to)
 {
-	struct endpoint where = { .port = target, .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 } };
+	struct endpoint where = {
+		.port = target, .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 }
+	};
 
 	return wire_first(&p->key, &p->up, &where, payload, n, to);
 }
@@ -290,7 +293,8 @@ static inline size_t peer_chunk(struct peer *p, const void *payload, size_t n, u
 	p->key.aead->expand(&context, p->up.subkey);
 	to[0] = (unsigned char)(n >> 8);
 	to[1] = (unsigned char)n;
-	memcpy(nonce, &p->up.nonce, 4); /* little endian machines run these tests, too few chunks otherwise */
+	memcpy(nonce, &p->up.nonce,
+	       4); /* little endian machines run these tests, too few chunks otherwise */
 	p->key.aead->seal(&context, nonce, NULL, 0, to, 2, to + 2);
 	p->up.nonce++;
 	if (n > 0)
@@ -326,7 +330,9 @@ static inline enum step fixed_target(struct session *s)
 	return DONE;
 }
 
-static const struct role server_role = { .name = "server", .target = handshake_open, .near_sealed = true };
+static const struct role server_role = { .name = "server",
+					 .target = handshake_open,
+					 .near_sealed = true };
 static const struct role local_role = { .name = "local", .target = fixed_target };
 
 struct sizes {
@@ -334,8 +340,8 @@ struct sizes {
 	int sndbuf, rcvbuf; /* of all sockets of the services */
 };
 
-static inline void open_service(struct service *service, const struct role *role, const struct sizes *sizes,
-				uint16_t *port)
+static inline void open_service(struct service *service, const struct role *role,
+				const struct sizes *sizes, uint16_t *port)
 {
 	struct endpoint at = { .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 } };
 
@@ -373,10 +379,9 @@ static inline void world_open(struct sizes sizes)
 	open_service(&world.server, &server_role, &sizes, &world.server_port);
 	world.local.upstreams.count = 1;
 	wire_key_set(&world.local.upstreams.all[0].key, world.method, world.key);
-	world.local.upstreams.all[0].where = (struct endpoint){ .port = world.server_port,
-								.type = ENDPOINT_IPV4,
-								.len = 4,
-								.host = { 127, 0, 0, 1 } };
+	world.local.upstreams.all[0].where = (struct endpoint){
+		.port = world.server_port, .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 }
+	};
 	open_service(&world.local, &local_role, &sizes, &world.local_port);
 }
 
