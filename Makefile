@@ -9,6 +9,7 @@ PREFIX ?= /usr/local
 bindir ?= $(PREFIX)/bin
 mandir ?= $(PREFIX)/share/man
 FUZZ_SECONDS ?= 20
+FUZZ_RUNS ?= 1000000
 
 CFLAGS ?= -O2 -g
 OBJCOPY ?= objcopy
@@ -196,11 +197,15 @@ $(fuzzers:%=build/san/fuzz/%): build/san/fuzz/%: build/san/obj/tests/fuzz/%.o bu
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs)
 
-.PHONY: fuzz fuzz-check fuzzers
+FUZZ ?= $(fuzzers)
+.PHONY: fuzz fuzz-long fuzz-check fuzzers
 fuzzers: $(fuzzers:%=$(if $(filter fuzz,$(FLAVOUR)),build/fuzz/%,build/san/fuzz/%))
 fuzz:
 	@$(MAKE) FLAVOUR=fuzz CC=clang fuzzers
-	@sh tests/fuzz/driver/search.sh $(FUZZ_SECONDS) $(fuzzers)
+	@sh tests/fuzz/driver/search.sh -max_total_time=$(FUZZ_SECONDS) $(FUZZ)
+fuzz-long:
+	@$(MAKE) FLAVOUR=fuzz CC=clang fuzzers
+	@FUZZ_LENGTH=1500 sh tests/fuzz/driver/search.sh -runs=$(FUZZ_RUNS) $(FUZZ)
 fuzz-check:
 	@$(MAKE) FLAVOUR=san fuzzers
 	@sh tests/fuzz/driver/check.sh $(fuzzers:%=build/san/fuzz/%)
@@ -225,11 +230,14 @@ PYTEST_JOBS ?= $(shell $(TEST_PYTHON) -c 'import xdist' 2>/dev/null && echo '-n 
 pytest = SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) -m pytest -vv
 E2E ?= tests/e2e
 
-.PHONY: e2e interop bugs noheap valgrind
+.PHONY: e2e interop interop-readme bugs noheap valgrind
 e2e: all
 	@$(pytest) $(PYTEST_JOBS) $(E2E)
 interop: all
 	@$(pytest) $(PYTEST_JOBS) tests/interop
+interop-readme: all
+	@$(pytest) $(PYTEST_JOBS) tests/interop --ignore tests/interop/test_readme.py
+	@PYTHONPATH=tests/e2e:tests/interop SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/interop/matrix.py README.md $(B)/interop.json
 bugs: all
 	@$(pytest) $(PYTEST_JOBS) tests/bugs
 noheap: all

@@ -26,38 +26,33 @@ def our_methods():
     return re.search(r"^methods: ((?:.*\n)(?:\s+.*\n)*)", told, re.M).group(1).split()
 
 
-def cells():
-    """Those of the peers that are here."""
-    return [
+def every_cell():
+    """SIP023's have rows of their own."""
+    plain = [
         (name, role, method)
-        for name, peer in PEERS.items() if not peer.missing()
-        for method in our_methods()
-        for role in ROLES if peer.has(OTHER[role], method)
+        for name, peer in PEERS.items() for method in our_methods() for role in ROLES if peer.has(OTHER[role], method)
     ]
+    return plain + [(name, role, f"{method} {USERS}") for name, role, method in plain if method in PEERS[name].users]
 
 
-def user_cells():
-    """The same for SIP023, in rows of their own."""
-    return [(name, role, f"{method} {USERS}") for name, role, method in cells() if method in PEERS[name].users]
+def cells(users=False):
+    """Those of the peers that are here."""
+    return [cell for cell in every_cell() if not PEERS[cell[0]].missing() and cell[2].endswith(USERS) == users]
 
 
 def picture(results):
-    """Lines; results maps (peer, role, method) to whether the cell held."""
-    marks = {"local": "L", "server": "S"}
+    """Lines; results maps a cell to whether it held."""
+    every = set(every_cell())
 
-    def mark(name, role, method):
-        peer, plain = PEERS[name], method.removesuffix(" " + USERS)
-        if not (plain in peer.users if method != plain else peer.has(OTHER[role], method)):
-            return "."
-        return {True: marks[role], False: "!", None: "?"}[results.get((name, role, method))]
+    def mark(*cell):
+        return {True: cell[1][0].upper(), False: "!", None: "?"}[results.get(cell)] if cell in every else "."
 
-    methods = our_methods()
-    methods = methods + [f"{m} {USERS}" for m in methods if any(m in peer.users for peer in PEERS.values())]
+    methods = our_methods() + [f"{m} {USERS}" for m in our_methods() if any(m in peer.users for peer in PEERS.values())]
     widths = [max(map(len, methods)), *(max(len(name), len(peer.version)) for name, peer in PEERS.items())]
     rows = [
         ["", *PEERS],
         ["", *(peer.version for peer in PEERS.values())],
-        *([method, *(mark(n, "local", method) + mark(n, "server", method) for n in PEERS)] for method in methods),
+        *([method, *("".join(mark(name, role, method) for role in ROLES) for name in PEERS)] for method in methods),
     ]
     return ["  ".join(f"{word:<{width}}" for word, width in zip(row, widths)).rstrip() for row in rows]
 
@@ -71,20 +66,20 @@ def block(text):
     return text.split(BEGIN)[1].split(END)[0]
 
 
-def methods_of(text):
-    """The methods in README's picture."""
-    rows = block(text).split("```")[1].splitlines()[3:]
-    return [row.split()[0] for row in rows if row and USERS not in row]
+def readme_rows(text):
+    """README's picture, as lists of words."""
+    return [line.split() for line in block(text).splitlines() if line and not line.startswith("```")]
 
 
 def main(readme, results):
     told = {tuple(cell): held for *cell, held in json.loads(pathlib.Path(results).read_text())}
+    if lost := [cell for cell in every_cell() if not told.get(cell)]:
+        sys.exit(f"README.md keeps its matrix: {len(lost)} cells of this run failed or were not tried, as {lost[0]}")
     lines = picture(told)
-    if "?" in "".join(lines) or "!" in "".join(lines):
-        sys.exit("\n".join(lines) + f"\n{LEGEND}\nREADME keeps its matrix: this run was not whole")
     readme = pathlib.Path(readme)
     text = readme.read_text()
-    readme.write_text(text.replace(block(text), "\n```\n" + "\n".join(lines) + "\n```\n"))
+    old, new = block(text), "\n```\n" + "\n".join(lines) + "\n```\n"
+    readme.write_text(text.replace(BEGIN + old + END, BEGIN + new + END))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ import matrix
 import pytest
 from peers import PEERS
 
-CELLS = matrix.user_cells()
+CELLS = matrix.cells(users=True)
+if not CELLS:
+    pytest.skip("no peer that has users is here: sh dist/setup.sh interop", allow_module_level=True)
 
 
 @pytest.mark.parametrize("cell", CELLS, indirect=True, ids=map("-".join, CELLS))
