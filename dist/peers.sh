@@ -40,7 +40,7 @@ install()
 	if (cd "$cache/$name" && "$@") >"$log" 2>&1 && there "$name" "$version"; then
 		return
 	fi
-	tail -n 5 "$log"
+	tail -n 15 "$log"
 	skip "$name" "could not be installed, see above and $log"
 }
 
