@@ -14,20 +14,24 @@
 #include <sodium.h>
 #include <string.h>
 
-enum { STRIP = 256 /* bytes of key stream made at a time */ };
+enum { STRIP = 512 /* bytes of key stream made at a time */ };
+
+/* Sixteen bytes in one register where there are such registers: what was written by halves is read by
+ * the whole block cipher only after a stall, which costs half as much as AES. */
+typedef uint64_t pair __attribute__((vector_size(16)));
 
 /* text ^= mask */
 static inline void mix(unsigned char *text, const unsigned char *mask, size_t n)
 {
 	size_t i = 0;
 
-	for (; i + 8 <= n; i += 8) {
-		uint64_t a, b;
+	for (; i + 16 <= n; i += 16) {
+		pair a, b;
 
-		memcpy(&a, text + i, 8);
-		memcpy(&b, mask + i, 8);
+		memcpy(&a, text + i, 16);
+		memcpy(&b, mask + i, 16);
 		a ^= b;
-		memcpy(text + i, &a, 8);
+		memcpy(text + i, &a, 16);
 	}
 	for (; i < n; i++)
 		text[i] ^= mask[i];
@@ -74,16 +78,27 @@ static void cfb_bytes(unsigned char *block, unsigned char *text, size_t n, bool 
 	}
 }
 
+/* Inline, so that the compiler knows the size. Ciphertext is what is encrypted next. */
+static inline void cfb_seal_sized(const struct stream *self, const void *schedule,
+				  unsigned char *block, unsigned char *text, size_t n, size_t size)
+{
+	unsigned char stream[STREAM_BLOCK_MAX];
+
+	for (; n > 0; text += size, n -= size) {
+		self->cipher->encrypt(schedule, block, stream, 1);
+		mix(text, stream, size);
+		memcpy(block, text, size);
+	}
+	sodium_memzero(stream, sizeof stream);
+}
+
 static void cfb_seal_blocks(const struct stream *self, const void *schedule, unsigned char *block,
 			    unsigned char *text, size_t n)
 {
-	size_t size = self->cipher->size;
-
-	for (; n > 0; text += size, n -= size) {
-		self->cipher->encrypt(schedule, block, block, 1);
-		mix(block, text, size);
-		memcpy(text, block, size);
-	}
+	if (self->cipher->size == 16)
+		cfb_seal_sized(self, schedule, block, text, n, 16);
+	else
+		cfb_seal_sized(self, schedule, block, text, n, 8);
 }
 
 /* The key stream is the encryption of the ciphertext one block further back, which is all here. */
@@ -227,8 +242,11 @@ static void count(unsigned char *block, unsigned char *to, size_t n)
 	uint64_t high = get_u64be(block), low = get_u64be(block + 8);
 
 	for (size_t i = 0; i < n; i += 16) {
-		put_u64be(to + i, high);
-		put_u64be(to + i + 8, low);
+		uint64_t high_be, low_be;
+
+		put_u64be((unsigned char *)&high_be, high);
+		put_u64be((unsigned char *)&low_be, low);
+		memcpy(to + i, &(pair){ high_be, low_be }, 16);
 		if (++low == 0)
 			high++;
 	}
