@@ -12,6 +12,8 @@
 #include "net/users.h"
 
 #include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +28,8 @@ struct program_state {
 	const struct applet_kind *kind;
 	struct settings settings;
 	struct engine engine;
-	struct service service;
+	struct service *services;
+	unsigned service_count;
 	struct replay *replay;
 	struct salts *salts; /* a server's */
 };
@@ -47,7 +50,7 @@ static void reload(void)
 	else if (settings_reload(&program.settings, &reason) < 0)
 		log_error("not reloaded, everything stays as it is: %s", reason.text);
 	else
-		program.kind->reload(&program.service, &program.settings);
+		program.kind->reload(program.services, &program.settings);
 }
 
 static void answered(struct lookup *lookup)
@@ -79,10 +82,39 @@ static uint32_t session_limit(const struct settings *settings, unsigned long des
 	return (uint32_t)(limit > 0 ? limit : 1);
 }
 
-static void make_service(unsigned long descriptors)
+/* One service for each place of a server, one for all upstreams of a client. */
+static void make_service(struct service *service, unsigned i, uint32_t sessions)
 {
 	const struct settings *settings = &program.settings;
-	struct service *service = &program.service;
+
+	*service = (struct service){
+		.engine = &program.engine,
+		.role = program.kind->role,
+		.sockets = settings->socket,
+		.own = settings,
+		.timeout = (uint64_t)settings->timeout * 1000,
+	};
+	program.kind->configure(service, settings, i);
+	service->key.replay = program.replay;
+	service->key.salts = program.salts;
+	for (unsigned u = 0; u < service->upstreams.count; u++)
+		service->upstreams.all[u].key.replay = program.replay;
+	if (service_init(service) < 0)
+		die("no memory for the ciphers of %u sessions: %s (see max_sessions)", sessions, strerror(errno));
+}
+
+static unsigned count_services(void)
+{
+	unsigned n = 1;
+
+	while (program.kind->role->near_sealed && settings_place(&program.settings, n))
+		n++;
+	return n;
+}
+
+static void make_services(unsigned long descriptors)
+{
+	const struct settings *settings = &program.settings;
 	uint32_t sessions = session_limit(settings, descriptors);
 
 	if (engine_open(&program.engine, sessions, settings->buffer_limit * BLOCKS_PER_MIB) < 0)
@@ -95,20 +127,12 @@ static void make_service(unsigned long descriptors)
 	if (program.kind->role->near_sealed && !(program.salts = salts_open(settings->replay_size)))
 		die("no memory for %u salts of a minute: %s (see replay_size)", settings->replay_size,
 		    strerror(errno));
-	*service = (struct service){
-		.engine = &program.engine,
-		.role = program.kind->role,
-		.sockets = settings->socket,
-		.own = settings,
-		.timeout = (uint64_t)settings->timeout * 1000,
-	};
-	program.kind->configure(service, settings);
-	service->key.replay = program.replay;
-	service->key.salts = program.salts;
-	for (unsigned i = 0; i < service->upstreams.count; i++)
-		service->upstreams.all[i].key.replay = program.replay;
-	if (service_init(service) < 0)
-		die("no memory for the ciphers of %u sessions: %s (see max_sessions)", sessions, strerror(errno));
+	program.service_count = count_services();
+	program.services = calloc(program.service_count, sizeof(*program.services));
+	if (!program.services)
+		die("no memory for %u servers", program.service_count);
+	for (unsigned i = 0; i < program.service_count; i++)
+		make_service(&program.services[i], i, sessions);
 }
 
 /* `::` stands for both families, unless an IPv4 address of the same port is listed too. */
@@ -121,7 +145,7 @@ static bool v6only(const struct endpoint *at, const struct endpoint *all, unsign
 }
 
 /* Listen on an address, or on the first address of a name. 0, or -1 with errno. */
-static int listen_on(const struct endpoint *at, bool only6)
+static int listen_on(struct service *service, const struct endpoint *at, bool only6)
 {
 	struct endpoint literal = *at;
 
@@ -136,30 +160,40 @@ static int listen_on(const struct endpoint *at, bool only6)
 		endpoint_from_address(&literal, &lookup.answer->addresses[0], at->port);
 		resolve_release(&lookup);
 	}
-	return service_listen(&program.service, &literal, only6);
+	return service_listen(service, &literal, only6);
 }
 
-static void listen_on_all(void)
+/* How many of its addresses a service listens on. */
+static unsigned listen_on_some(struct service *service, unsigned i)
 {
 	const struct endpoint *at;
-	unsigned n = program.kind->listen_on(&program.settings, &at);
+	unsigned n = program.kind->listen_on(&program.settings, i, &at);
 	char text[ENDPOINT_TEXT];
 
-	for (unsigned i = 0; i < n; i++) {
-		endpoint_print(&at[i], text, sizeof(text));
-		if (listen_on(&at[i], v6only(&at[i], at, n)) == 0)
+	for (unsigned a = 0; a < n; a++) {
+		endpoint_print(&at[a], text, sizeof(text));
+		if (listen_on(service, &at[a], v6only(&at[a], at, n)) == 0)
 			log_info("%s %s", program.kind->listening, text);
 		else
 			log_warn("cannot listen on %s: %s", text, strerror(errno));
 	}
-	if (program.service.listener_count == 0)
+	return service->listener_count;
+}
+
+static void listen_on_all(void)
+{
+	unsigned listeners = 0;
+
+	for (unsigned i = 0; i < program.service_count; i++)
+		listeners += listen_on_some(&program.services[i], i);
+	if (listeners == 0)
 		die("failed to listen on any address");
 }
 
 /* A server's name that does not exist is a mistake; one that nobody answers for may be known later. */
 static void check_upstreams(void)
 {
-	struct upstreams *upstreams = &program.service.upstreams;
+	struct upstreams *upstreams = &program.services[0].upstreams;
 
 	for (unsigned i = 0; i < upstreams->count && !reactor_stopping(); i++) {
 		const struct endpoint *where = &upstreams->all[i].where;
@@ -184,8 +218,9 @@ static void check_upstreams(void)
 static int serve(void *unused)
 {
 	(void)unused;
-	if (service_start(&program.service) < 0)
-		die("cannot watch the listeners: %s", strerror(errno));
+	for (unsigned i = 0; i < program.service_count; i++)
+		if (service_start(&program.services[i]) < 0)
+			die("cannot watch the listeners: %s", strerror(errno));
 	check_upstreams();
 	process_ready();
 	reactor_run();
@@ -194,15 +229,19 @@ static int serve(void *unused)
 
 static void close_all(void)
 {
-	service_close(&program.service);
+	for (unsigned i = 0; i < program.service_count; i++)
+		service_close(&program.services[i]);
 	engine_close(&program.engine);
 	resolve_close();
 	reactor_close();
 	replay_close(program.replay);
 	if (program.salts)
 		salts_close(program.salts);
-	if (program.service.key.users)
-		users_close(program.service.key.users);
+	for (unsigned i = 0; i < program.service_count; i++)
+		if (program.services[i].key.users)
+			users_close(program.services[i].key.users);
+	sodium_memzero(program.services, program.service_count * sizeof(*program.services));
+	free(program.services);
 	settings_free(&program.settings);
 	log_debug("closed gracefully");
 	log_close();
@@ -231,7 +270,7 @@ int applet_run(const struct applet_kind *kind, int argc, char **argv)
 	if (resolve_open(&names) < 0)
 		die("cannot resolve names");
 	settings_announce(settings);
-	make_service(descriptors);
+	make_services(descriptors);
 	listen_on_all();
 	if (settings->socket.mark)
 		process_keep_marking();

@@ -18,14 +18,15 @@ struct applet_kind {
 	const struct role *role;
 	const char *listening; /* the words before the address in the line that tools look for */
 
-	/* Copy from the settings what only this applet uses. */
-	void (*configure)(struct service *service, const struct settings *settings);
+	/* Copy from the settings what only this applet uses. The i-th service is that of the i-th
+	 * place of a server; a client has one for all. */
+	void (*configure)(struct service *service, const struct settings *settings, unsigned i);
 
 	/* The users in the settings are others now; NULL: there are none. */
-	void (*reload)(struct service *service, const struct settings *settings);
+	void (*reload)(struct service *services, const struct settings *settings);
 
-	/* The addresses to listen on; their number. */
-	unsigned (*listen_on)(const struct settings *settings, const struct endpoint **at);
+	/* The addresses that the i-th service listens on; their number. */
+	unsigned (*listen_on)(const struct settings *settings, unsigned i, const struct endpoint **at);
 };
 
 /* Read the settings, bind, drop privileges, serve until told to stop. The exit status. */

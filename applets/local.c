@@ -161,11 +161,12 @@ static const struct role local_role = {
 };
 
 /* Each address of each place is an upstream, with the key of its place. */
-static void configure(struct service *service, const struct settings *settings)
+static void configure(struct service *service, const struct settings *settings, unsigned only)
 {
 	struct upstreams *upstreams = &service->upstreams;
 	const struct settings_place *place;
 
+	(void)only;
 	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
 		for (unsigned j = 0; j < place->servers; j++) {
 			if (upstreams->count == UPSTREAMS_MAX) {
@@ -180,8 +181,9 @@ static void configure(struct service *service, const struct settings *settings)
 	}
 }
 
-static unsigned listen_on(const struct settings *settings, const struct endpoint **at)
+static unsigned listen_on(const struct settings *settings, unsigned only, const struct endpoint **at)
 {
+	(void)only;
 	*at = &settings->local;
 	return 1;
 }

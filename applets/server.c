@@ -29,37 +29,39 @@ static struct users *list_users(const struct settings_place *place)
 	return users;
 }
 
-static void configure(struct service *service, const struct settings *settings)
+static void configure(struct service *service, const struct settings *settings, unsigned i)
 {
-	const struct settings_place *place = settings_place(settings, 0);
+	const struct settings_place *place = settings_place(settings, i);
 
 	service->key = place->key;
 	if (place->users && !(service->key.users = list_users(place)))
 		die("no memory for %u users", place->user_count);
-	if (settings_place(settings, 1))
-		log_warn("only the first of several servers is served yet");
 }
 
 /* Sessions keep the user they began with. */
-static void reload(struct service *service, const struct settings *settings)
+static void reload(struct service *services, const struct settings *settings)
 {
-	const struct settings_place *place = settings_place(settings, 0);
-	struct users *fresh = place->users ? list_users(place) : NULL;
+	const struct settings_place *place;
+	unsigned count = 0;
 
-	if (!place->users) {
-		log_warn("only users are reloaded yet, and there are none: everything stays as it "
-			 "is");
-	} else if (!fresh) {
-		log_error("not reloaded: no memory for %u users", place->user_count);
-	} else {
-		service->key.users = users_replace(service->key.users, fresh);
-		log_info("reloaded: %u users", place->user_count);
+	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
+		struct users *fresh = place->users ? list_users(place) : NULL;
+
+		if (fresh)
+			services[i].key.users = users_replace(services[i].key.users, fresh);
+		else if (place->users)
+			log_error("not reloaded: no memory for %u users", place->user_count);
+		count += fresh ? place->user_count : 0;
 	}
+	if (count)
+		log_info("reloaded: %u users", count);
+	else
+		log_warn("only users are reloaded yet, and there are none: everything stays as it is");
 }
 
-static unsigned listen_on(const struct settings *settings, const struct endpoint **at)
+static unsigned listen_on(const struct settings *settings, unsigned i, const struct endpoint **at)
 {
-	const struct settings_place *place = settings_place(settings, 0);
+	const struct settings_place *place = settings_place(settings, i);
 
 	*at = place->server;
 	return place->servers;

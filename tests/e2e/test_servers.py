@@ -1,4 +1,6 @@
 """Lists of servers with a method and key each, keys of their own length, and what is said of weak methods at start."""
+import json
+import signal
 import subprocess
 
 import kit
@@ -39,6 +41,29 @@ def test_server_with_one(stage):
     server = stage.serve("server", {"servers": [{"address": "127.0.0.1", "port": port, "method": "AES-256-GCM",
                                                  "password": PASSWORD}]}, port=port)
     assert kit.works(server)
+
+
+def test_server_with_several(stage):
+    """Each on its port with its key, its method and its users; a reload reaches all of them."""
+    ports, target = [free_port() for _ in range(4)], stage.target()
+    ipsk, old, new = (fresh("2022-blake3-aes-128-gcm") for _ in range(3))
+    with_users = {"server_port": ports[0], "method": "2022-blake3-aes-128-gcm", "password": ipsk,
+                  "users": [{"name": "u", "password": old}]}
+    elements = [{"server": "127.0.0.1", **element} for element in (
+        {"server_port": ports[1], "method": PSK, "password": fresh(PSK)},
+        {"server_port": 1, "password": "x", "disabled": True},
+        {"server_port": ports[2], "method": "aes-128-cfb", "password": PASSWORD}, with_users)]
+    server = stage.serve("server", {"server": "127.0.0.1", "server_port": ports[3], "password": PASSWORD,
+                                    "method": kit.METHOD, "servers": elements}, port=ports[0])
+    for port, method, password in [(ports[0], with_users["method"], f"{ipsk}:{old}"), (ports[3], kit.METHOD, PASSWORD),
+                                   (ports[1], PSK, elements[0]["password"]), (ports[2], "aes-128-cfb", PASSWORD)]:
+        local = stage.local(port, method=method, password=password)
+        assert echoes(stage.socks(local, target)), method
+    elements[-1]["users"][0]["password"] = new
+    (server.home / "config.json").write_text(json.dumps({**server.config, "servers": elements}))
+    server.signal(signal.SIGHUP)
+    kit.eventually(lambda: "reloaded: 1 users" in server.log(), "it reloads")
+    assert echoes(stage.socks(stage.local(ports[0], method=with_users["method"], password=f"{ipsk}:{new}"), target))
 
 
 def test_flag_wins(stage):
