@@ -5,7 +5,7 @@ import warnings
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from sip004 import header, master_key
+from sip004 import hchacha20, header, master_key
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # they are deprecated, which is why they are here
@@ -25,6 +25,10 @@ def _chacha(key, iv):
     return Cipher(algorithms.ChaCha20(key, bytes(16 - len(iv)) + iv), None)
 
 
+def _xchacha(key, iv):
+    return Cipher(algorithms.ChaCha20(hchacha20(key, iv[:16]), bytes(8) + iv[16:]), None)
+
+
 METHODS = {  # method: (bytes of key, of IV, cipher); all that the library at hand has
     "rc4": (16, 0, lambda key, iv: Cipher(ARC4(key), None)),
     "rc4-md5": (16, 16, _arc4_md5),
@@ -35,6 +39,7 @@ METHODS = {  # method: (bytes of key, of IV, cipher); all that the library at ha
     "bf-cfb": (16, 8, _block(BLOWFISH, CFB)),
     "chacha20": (32, 8, _chacha),
     "chacha20-ietf": (32, 12, _chacha),
+    "xchacha20": (32, 24, _xchacha),
     "none": (0, 0, None),
 }
 
