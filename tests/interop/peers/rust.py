@@ -10,7 +10,7 @@ class Rust(Peer):
     setup = "sh dist/setup.sh interop"
     users = family("2022-blake3-aes-{}-gcm", 128, 256)
     methods = [
-        *users, *family("2022-blake3-chacha{}-poly1305", 20, 12, 8),
+        *users, *family("2022-blake3-chacha{}-poly1305", 20, 8),
         *family("aes-{}-gcm", 128, 256), "chacha20-ietf-poly1305", "xchacha20-ietf-poly1305",
         "rc4", "rc4-md5", *family("aes-{}-cfb"), *family("aes-{}-cfb1"), *family("aes-{}-cfb8"), *family("aes-{}-ofb"),
         *family("aes-{}-ctr"), *family("camellia-{}-cfb"), "chacha20-ietf", "table", "none", "plain",
