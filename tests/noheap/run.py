@@ -2,11 +2,13 @@
 """No heap in steady state: both programs run on a counting allocator, and no connection may move a
 counter.
 
-After a warm-up, hundreds of connections of every kind: by address, by name, ended in every way.
+After a warm-up, hundreds of connections of every kind: by address, by name, ended in every way; then
+a hundred for every method that is built, and for users.
 Allocations inside glibc that reach the kernel past the wrappers would show as mmap or brk: strace
 counts those. Exits 1 if anything was counted.
 """
 
+import base64
 import contextlib
 import mmap
 import os
@@ -36,6 +38,7 @@ COUNTERS = [
 ]  # enum call in count.c
 CONNECTIONS = 500
 TRACED = "mmap,brk,mremap,munmap"
+USERS = ["2022-blake3-aes-128-gcm", "2022-blake3-aes-256-gcm"]
 
 
 class Counted:
@@ -143,6 +146,16 @@ class Traffic:
         "crowd": 10,
     }
 
+    BRIEF = {  # enough to see what a method does
+        "literal": 50,
+        "same_name": 10,
+        "megabyte": 4,
+        "half_closed": 10,
+        "reset_by_client": 10,
+        "reset_by_target": 10,
+        "forged": 6,
+    }
+
     def run(self, kind, times):
         """Without asking for the line of state, which reads a directory and so allocates."""
         for _ in range(times):
@@ -177,11 +190,67 @@ def counted(traffic, programs):
     for kind, times in traffic.KINDS.items():
         before = [p.counts() for p in programs]
         traffic.run(kind, times)
-        for program, old in zip(programs, before):
-            delta = {name: b - a for name, a, b in zip(COUNTERS, old, program.counts()) if b != a}
-            moved += len(delta)
-            what = ", ".join(f"{n} {name}" for name, n in delta.items()) or "0 allocations, 0 mmap"
-            print(f"{kind:16} {times:4} connections  {program.role:7} {what}", flush=True)
+        moved += report(kind, times, programs, before)
+    return moved
+
+
+def report(what, connections, programs, before):
+    """A row for each program; the number of counters that moved."""
+    moved = 0
+    for program, old in zip(programs, before):
+        delta = {name: b - a for name, a, b in zip(COUNTERS, old, program.counts()) if b != a}
+        moved += len(delta)
+        seen = ", ".join(f"{n} {name}" for name, n in delta.items()) or "0 allocations, 0 mmap"
+        print(f"{what:38} {connections:4} connections  {program.role:7} {seen}", flush=True)
+    return moved
+
+
+def methods():
+    """(label, configuration of the server, of the client) for every method that --version lists, and with users."""
+    version = subprocess.run(
+        [*kit.command("server"), "--version"], capture_output=True, text=True, check=True
+    )
+    names = re.search("methods: (.*)", version.stdout)[1].split()
+    if len(names) < 37:
+        sys.exit(f"noheap: only {len(names)} methods are listed")
+    for name in names:
+        password = kit.PASSWORD
+        if name.startswith("2022-"):
+            password = base64.b64encode(b"k" * (16 if "128" in name else 32)).decode()
+        config = {"method": name, "password": password}
+        yield name, config, config
+        if name in USERS:
+            user = base64.b64encode(b"u" * (16 if "128" in name else 32)).decode()
+            users = [{"name": "u", "password": user}]
+            yield (
+                name + " with users",
+                {**config, "users": users},
+                {**config, "password": f"{password}:{user}"},
+            )
+
+
+def counted_methods(library, dns):
+    """The same for each method, more briefly."""
+    moved = 0
+    for label, server_config, local_config in methods():
+        with kit.Stage() as stage:
+            server = Counted(
+                stage,
+                library,
+                lambda env: stage.server(nameserver=dns.address, env=env, **server_config),
+            )
+            local = Counted(
+                stage, library, lambda env: stage.local(server.program, env=env, **local_config)
+            )
+            traffic, programs = Traffic(stage, server.program, local.program, dns), (server, local)
+            for kind, times in traffic.BRIEF.items():
+                traffic.run(kind, min(times, 20))
+            before = [p.counts() for p in programs]
+            for kind, times in traffic.BRIEF.items():
+                traffic.run(kind, times)
+            moved += report(label, sum(traffic.BRIEF.values()), programs, before)
+            server.program.rests()
+            local.program.rests()
     return moved
 
 
@@ -231,7 +300,7 @@ def traced(traffic, programs, folder):
         calls = re.findall(r"\b(\w+)\(", log.read_text())
         moved += len(calls)
         print(
-            f"{'under strace':16} {10 * len(traffic.KINDS):4} connections  {program.role:7} {len(calls)} of {TRACED}"
+            f"{'under strace':38} {10 * len(traffic.KINDS):4} connections  {program.role:7} {len(calls)} of {TRACED}"
         )
     return moved
 
@@ -255,6 +324,7 @@ def main():
         moved = counted(traffic, (server, local)) + traced(traffic, (server, local), folder)
         server.program.rests()
         local.program.rests()
+        moved += counted_methods(library, dns)
     print(
         "noheap: "
         + (
