@@ -258,6 +258,7 @@ static int open_2022(const struct wire_key *key, struct wire_state *state, unsig
 }
 
 const struct wire_format wire_2022 = {
+	.packets = &packet_2022,
 	.first_read = true,
 	.slots = slots_2022,
 	.seal = seal_2022,

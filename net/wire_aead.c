@@ -6,6 +6,7 @@
 
 #include "crypto/kdf.h"
 #include "net/chunk.h"
+#include "net/packet.h"
 
 #include <string.h>
 
@@ -76,6 +77,7 @@ static int aead_open(const struct wire_key *key, struct wire_state *state, unsig
 }
 
 const struct wire_format wire_aead = {
+	.packets = &packet_aead,
 	.slots = aead_slots,
 	.seal = aead_seal,
 	.first = aead_first,
