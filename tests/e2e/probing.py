@@ -84,7 +84,8 @@ def addresses(good):
         "address type 0x11": b"\x11" + good[1:] + PAYLOAD, "address type 5": b"\x05" + good[1:] + PAYLOAD,
         "address type 255": b"\xff" + good[1:] + PAYLOAD,
         "empty name": b"\x03\x00\x00\x50" + PAYLOAD, "name with NUL": sip004.name_header(b"a\0b", 80) + PAYLOAD,
-        "name of hyphens": sip004.name_header("-.-", 80) + PAYLOAD, "name in UTF-8": sip004.name_header("ü", 80) + PAYLOAD,
+        "name of hyphens": sip004.name_header("-.-", 80) + PAYLOAD,
+        "name in UTF-8": sip004.name_header("ü", 80) + PAYLOAD,
         "name that begins with a dot": sip004.name_header(".test", 80) + PAYLOAD,
         "label of 64": sip004.name_header("a" * 64, 80) + PAYLOAD,
         "name with CR LF": sip004.name_header("a\r\nb", 80) + PAYLOAD,
@@ -158,7 +159,8 @@ class Aead(Family):
     def malformed(self, address):
         plain = address + PAYLOAD
         return super().malformed(address) | {
-            "length above the limit": self.sealed(plain, 0x4000 | len(plain)), "length 0x4000": self.sealed(b"", 0x4000),
+            "length above the limit": self.sealed(plain, 0x4000 | len(plain)),
+            "length 0x4000": self.sealed(b"", 0x4000),
             "length too small": self.sealed(plain, 3), "length too large": self.sealed(plain, 0x3FFF),
             "half an address": self.sealed(address[:4]), "empty chunk": self.sealed(b""),
             "another password": sip004.request(self.method, "another", "127.0.0.1", 9, PAYLOAD)[0],
@@ -222,8 +224,8 @@ class Sip022(Family):
 
 
 FAMILIES = {str(family): family for family in (
-    *map(Stream, ("rc4-md5-6", "chacha20", "bf-cfb", "chacha20-ietf", "rc4-md5", "aes-256-cfb", "aes-128-ctr", "xchacha20",
-                  "rc4", "table", "none")),
+    *map(Stream, ("rc4-md5-6", "chacha20", "bf-cfb", "chacha20-ietf", "rc4-md5", "aes-256-cfb", "aes-128-ctr",
+                  "xchacha20", "rc4", "table", "none")),
     *map(Aead, sip004.METHODS),
     *map(Sip022, (*sip022.METHODS, "2022-blake3-chacha12-poly1305", "2022-blake3-chacha8-poly1305")),
     Sip022("2022-blake3-aes-128-gcm", True), Sip022("2022-blake3-aes-256-gcm", True),
@@ -243,8 +245,10 @@ def changed(wire, *places):
 def replays(recorded):
     """The replays that the study names, and later ones."""
     return {
-        "R1, an exact replay": recorded, "R1 again": recorded, "R2, byte 0 changed": changed(recorded, 0),
-        "R3, bytes 0-7, 62-63 changed": changed(recorded, *range(8), 62, 63), "R4, byte 16 changed": changed(recorded, 16),
+        "R1, an exact replay": recorded, "R1 again": recorded,
+        "R2, byte 0 changed": changed(recorded, 0),
+        "R3, bytes 0-7, 62-63 changed": changed(recorded, *range(8), 62, 63),
+        "R4, byte 16 changed": changed(recorded, 16),
         "R5, bytes 6, 16 changed": changed(recorded, 6, 16),
         **{f"byte {at} changed": changed(recorded, at) for at in range(16, 33)},
         "bytes 16-32 changed": changed(recorded, *range(16, 33)), "last byte changed": changed(recorded, -1),

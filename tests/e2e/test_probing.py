@@ -1,5 +1,5 @@
-"""One reaction per family, whatever a prober sends: no byte, no reset; an end as soon as the prober ends, or when the time
-of the handshake is over, which counts from accept and is the same for everything.
+"""One reaction per family, whatever a prober sends: no byte, no reset; an end as soon as the prober ends, or when the
+handshake's time is over, which counts from accept and is the same for everything.
 
 Everything runs where no address can be reached, since stream ciphers turn noise into addresses.
 """
@@ -56,7 +56,7 @@ def test_all_ends_come_at_the_same_time(stage):
     families = {name: family for name, family in FAMILIES.items() if built(stage, family)}
     lengths = LENGTHS if kit.raise_nofile() > 400 * len(families) else FEW_LENGTHS
     if kit.raise_nofile() < 160 * len(families):
-        pytest.skip(f"{160 * len(families)} descriptors are needed, {kit.raise_nofile()} allowed: NOT TESTED when ends come")
+        pytest.skip(f"{160 * len(families)} descriptors needed, {kit.raise_nofile()} allowed: NOT TESTED when ends come")
     target, hole, watch = stage.target(), stage.add(kit.BlackHole()), stage.add(probing.Watch())
     wanted = {}
     for name, family in families.items():
