@@ -783,7 +783,7 @@ static void users_told_apart(void **state)
 		check_refused(&user[1], &own[1], &nobody, packet, n);
 
 		/* somebody without identity header */
-		packet = seal(&client, &stranger, NULL, &example, packet, 100, &n);
+		packet = seal(&client, &stranger, NULL, &example, kept, 100, &n);
 		check_refused(&server, NULL, &nobody, packet, n);
 		users_close(users);
 		users_close(later);
