@@ -233,7 +233,7 @@ static int open_body(const struct wire_key *key, struct packet_peer *peer,
 		return 0;
 	if (!peer->known)
 		derive(key, front->user, front->id, peer->subkey);
-	memcpy(nonce, front->id + FRONT - NONCE, PACKET_ID - (FRONT - NONCE));
+	memcpy(nonce, front->id + (FRONT - NONCE), PACKET_ID - (FRONT - NONCE));
 	put_u64be(nonce + NONCE - 8, front->number);
 	return open_box(key->packet_aead, peer->subkey, nonce, buf + front->at,
 			n - front->at - AEAD_TAG);
