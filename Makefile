@@ -30,7 +30,13 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 os := $(if $(filter Linux,$(shell uname -s)),linux,bsd)
 POLLER ?= $(if $(filter linux,$(os)),epoll,kqueue)
-other := %_$(if $(filter linux,$(os)),bsd,linux).c $(filter-out %_$(POLLER).c,%_epoll.c %_kqueue.c)
+# which CPU, only the compiler knows: it may be a cross compiler, or CFLAGS may say -m32. X_anycpu.c
+# stands in where there is no X of its own.
+macros := $(shell $(if $(filter musl,$(FLAVOUR)),$(MUSL_CC),$(CC)) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null)
+cpu := $(if $(findstring __x86_64__,$(macros)),x86,$(if $(findstring __aarch64__,$(macros)),arm,any))
+other := %_$(if $(filter linux,$(os)),bsd,linux).c $(filter-out %_$(POLLER).c,%_epoll.c %_kqueue.c) \
+	$(filter-out %_$(cpu).c,%_x86.c %_arm.c) \
+	$(patsubst %_$(cpu).c,%_anycpu.c,$(wildcard crypto/*_$(cpu).c))
 lib_sources := $(filter-out $(other),$(sort $(wildcard core/*.c crypto/*.c net/*.c applets/*.c)))
 lib_objects := $(lib_sources:%.c=$(B)/obj/%.o)
 links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key
@@ -178,6 +184,14 @@ $(kqueue_programs): $(B)/tests/%-kqueue: $(B)/obj/tests/%.o $(filter-out %/polle
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
 $(B)/obj/core/poller_kqueue.o $(B)/obj/tests/kqshim/kqshim.o: defines = -isystem tests/kqshim
 endif
+
+# What the ciphers cost on this machine: METHODS="aes-256-gcm ..." picks some.
+.PHONY: bench-crypto
+bench-crypto: $(B)/tests/bench/crypto
+	@$(B)/tests/bench/crypto $(METHODS)
+$(B)/tests/bench/crypto: $(B)/obj/tests/bench/crypto.o $(lib_objects)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $^ $(libs)
 
 wanted := $(if $(T),$(filter $(T:%=$(B)/tests/%),$(programs)),$(programs))
 .PHONY: unit programs

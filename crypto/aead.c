@@ -4,11 +4,14 @@
  */
 #include "crypto/aead.h"
 
+#include "crypto/gcm.h"
+
 #include <sodium.h>
 #include <strings.h>
 
 enum { METHODS = 9, CHOICES = 2 };
 
+/* The libraries' and the portable ones. The first GCM_KEYS rows are those of gcm_levels, too. */
 static const struct aead *const methods[METHODS][CHOICES] = {
 	{ &aead_mbedtls_aes128gcm },
 	{ &aead_mbedtls_aes192gcm },
@@ -26,17 +29,22 @@ int crypto_open(void)
 	return sodium_init() < 0 ? -1 : 0;
 }
 
-/* The first of a method's choices that runs here, and is called `implementation` unless NULL. */
-static const struct aead *choose(const struct aead *const *choices, const char *implementation)
+/* Does it run here, and is it called `implementation` unless NULL? */
+static bool serves(const struct aead *aead, const char *implementation)
 {
-	for (unsigned i = 0; i < CHOICES && choices[i]; i++) {
-		const struct aead *aead = choices[i];
+	if (implementation && strcasecmp(implementation, aead->implementation) != 0)
+		return false;
+	return !aead->available || aead->available();
+}
 
-		if (implementation && strcasecmp(implementation, aead->implementation) != 0)
-			continue;
-		if (!aead->available || aead->available())
-			return aead;
-	}
+static const struct aead *choose(unsigned method, const char *implementation)
+{
+	for (unsigned i = 0; method < GCM_KEYS && gcm_levels[i]; i++)
+		if (serves(&gcm_levels[i][method], implementation))
+			return &gcm_levels[i][method];
+	for (unsigned i = 0; i < CHOICES && methods[method][i]; i++)
+		if (serves(methods[method][i], implementation))
+			return methods[method][i];
 	return NULL;
 }
 
@@ -44,7 +52,7 @@ const struct aead *aead_find_implementation(const char *name, const char *implem
 {
 	for (unsigned i = 0; i < METHODS; i++)
 		if (strcasecmp(name, methods[i][0]->name) == 0)
-			return choose(methods[i], implementation);
+			return choose(i, implementation);
 	return NULL;
 }
 
@@ -55,5 +63,5 @@ const struct aead *aead_find(const char *name)
 
 const struct aead *aead_list(unsigned i)
 {
-	return i < METHODS ? choose(methods[i], NULL) : NULL;
+	return i < METHODS ? choose(i, NULL) : NULL;
 }

@@ -9,9 +9,10 @@
 #include <sodium.h>
 #include <strings.h>
 
-static const char *const implementations[] = { "libsodium", "mbedtls", "own" };
+static const char *const implementations[] = { "vaes-512",  "vaes-256", "aes-ni",
+					       "libsodium", "mbedtls",  "own" };
 
-enum { IMPLEMENTATIONS = 3, MAX = 17000 };
+enum { IMPLEMENTATIONS = sizeof implementations / sizeof implementations[0], MAX = 17000 };
 
 struct vector {
 	unsigned char key[64], nonce[64], ad[1024], text[1024], sealed[1024], tag[64];
@@ -276,7 +277,6 @@ static void aes_256_gcm_both(void **state)
 		print_message("skipped: libsodium has no AES-256-GCM on this CPU\n");
 		skip();
 	}
-	assert_ptr_equal(aead_find("aes-256-gcm"), fast);
 	compare(fast, aead_find_implementation("aes-256-gcm", "mbedtls"));
 }
 

@@ -1,0 +1,159 @@
+/*
+ * AES on the CPU's instructions: the expanded key, and blocks of counters encrypted VECTORS vectors
+ * at a time. A template: the file of a level includes one of lanes_*.h before it. No branch or
+ * address depends on a key or on data.
+ */
+#ifndef CRYPTO_AES_X86_H
+#define CRYPTO_AES_X86_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+enum { AES_KEYS_MAX = 15, VECTOR = sizeof(vec), BATCH = VECTORS * sizeof(vec) /* bytes */ };
+
+struct aes_keys {
+	__m128i key[AES_KEYS_MAX];
+	_Alignas(16) unsigned rounds; /* 10, 12 or 14 */
+};
+
+static const unsigned char aes_round_constants[] = { 0,	   0x01, 0x02, 0x04, 0x08, 0x10,
+						     0x20, 0x40, 0x80, 0x1b, 0x36 };
+
+/* The S-box on the four bytes of a word. With all columns alike, ShiftRows changes nothing. */
+INLINE uint32_t aes_substitute(uint32_t word)
+{
+	__m128i columns = _mm_set1_epi32((int)word);
+
+	return (uint32_t)_mm_cvtsi128_si32(_mm_aesenclast_si128(columns, _mm_setzero_si128()));
+}
+
+/* FIPS 197, 5.2, a word at a time: what a key of 192 bits needs. */
+TARGET static inline void aes_expand_words(struct aes_keys *keys, const unsigned char *key)
+{
+	unsigned char *to = (unsigned char *)keys->key;
+	uint32_t word, before;
+
+	memcpy(to, key, 24);
+	memcpy(&word, key + 20, 4);
+	for (unsigned i = 6; i < 52; i++) {
+		if (i % 6 == 0)
+			word = aes_substitute(word >> 8 | word << 24) ^ aes_round_constants[i / 6];
+		memcpy(&before, to + 4 * (i - 6), 4);
+		word ^= before;
+		memcpy(to + 4 * i, &word, 4);
+	}
+}
+
+/* The same, four words at a time, for keys of `step` times 128 bits. */
+TARGET static inline void aes_expand_blocks(struct aes_keys *keys, const unsigned char *key,
+					    unsigned step)
+{
+	const __m128i last = _mm_set1_epi32(0x0f0e0d0c), turned = _mm_set1_epi32(0x0c0f0e0d);
+
+	for (unsigned i = 0; i < step; i++)
+		keys->key[i] = _mm_loadu_si128((const __m128i *)key + i);
+	for (unsigned i = step; i <= keys->rounds; i++) {
+		unsigned constant = i % step == 0 ? aes_round_constants[i / step] : 0;
+		__m128i order = i % step == 0 ? turned : last;
+		__m128i mixed = _mm_shuffle_epi8(keys->key[i - 1], order);
+		__m128i sum = keys->key[i - step];
+
+		sum = _mm_xor_si128(sum, _mm_slli_si128(sum, 4));
+		sum = _mm_xor_si128(sum, _mm_slli_si128(sum, 8));
+		mixed = _mm_aesenclast_si128(mixed, _mm_set1_epi32((int)constant));
+		keys->key[i] = _mm_xor_si128(sum, mixed);
+	}
+}
+
+TARGET static inline void aes_expand_keys(struct aes_keys *keys, const unsigned char *key,
+					  unsigned bytes)
+{
+	keys->rounds = 6 + bytes / 4;
+	if (bytes == 24)
+		aes_expand_words(keys, key);
+	else
+		aes_expand_blocks(keys, key, bytes / 16);
+}
+
+INLINE __m128i aes_encrypt_one(const struct aes_keys *keys, __m128i block)
+{
+	block = _mm_xor_si128(block, keys->key[0]);
+	for (unsigned i = 1; i < keys->rounds; i++)
+		block = _mm_aesenc_si128(block, keys->key[i]);
+	return _mm_aesenclast_si128(block, keys->key[keys->rounds]);
+}
+
+/* One round of a batch. */
+INLINE void aes_round(vec x[VECTORS], const __m128i *key)
+{
+	vec k = V_ALL(*key);
+
+#define ACT(i) x[i] = V_ROUND(x[i], k);
+	EACH(ACT)
+#undef ACT
+}
+
+/* The rounds after the ninth. */
+INLINE void aes_finish(vec x[VECTORS], const struct aes_keys *keys)
+{
+	const __m128i *key = keys->key + 10;
+	vec k;
+
+	if (keys->rounds > 10) {
+		aes_round(x, key++);
+		aes_round(x, key++);
+	}
+	if (keys->rounds > 12) {
+		aes_round(x, key++);
+		aes_round(x, key++);
+	}
+	k = V_ALL(*key);
+#define ACT(i) x[i] = V_LAST(x[i], k);
+	EACH(ACT)
+#undef ACT
+}
+
+/* text ^= x */
+INLINE void aes_mix(const vec x[VECTORS], unsigned char *text)
+{
+#define ACT(i) V_STORE(text + VECTOR * i, V_XOR(V_LOAD(text + VECTOR * i), x[i]));
+	EACH(ACT)
+#undef ACT
+}
+
+/* n < VECTOR bytes. */
+INLINE void aes_copy(unsigned char *to, const unsigned char *from, size_t n)
+{
+	size_t at = 0;
+
+	for (size_t piece = VECTOR / 2; piece >= 16; piece /= 2) {
+		for (size_t i = 0; n & piece && i < piece; i += 16)
+			memcpy(to + at + i, from + at + i, 16);
+		at += n & piece;
+	}
+	if (n & 8)
+		memcpy(to + at, from + at, 8);
+	at += n & 8;
+	if (n & 4)
+		memcpy(to + at, from + at, 4);
+	at += n & 4;
+	if (n & 2)
+		memcpy(to + at, from + at, 2);
+	at += n & 2;
+	if (n & 1)
+		to[at] = from[at];
+}
+
+/* The compiler would leave it out, because nobody reads x any more. */
+INLINE void aes_wipe(vec x[VECTORS])
+{
+#define ACT(i) V_STORE(x + i, V_ZERO());
+	EACH(ACT)
+#undef ACT
+	__asm__ volatile("" : : "r"(x) : "memory");
+}
+
+#endif

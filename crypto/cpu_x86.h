@@ -1,0 +1,18 @@
+/*
+ * What this x86-64 CPU can do, as far as our kernels ask: instructions, and an operating system
+ * that keeps the registers they use. Asked when a method is looked for, so nothing is remembered.
+ */
+#ifndef CRYPTO_CPU_X86_H
+#define CRYPTO_CPU_X86_H
+
+#include <stdbool.h>
+
+/* AES and carry-less multiplication, a block at a time; with two blocks in a register; with four. */
+bool cpu_has_aesni(void);
+bool cpu_has_vaes256(void);
+bool cpu_has_vaes512(void);
+
+/* Vectors of 256 bits for integers. */
+bool cpu_has_avx2(void);
+
+#endif

@@ -1,0 +1,396 @@
+/*
+ * AES-GCM (NIST SP 800-38D) on the CPU's instructions for AES and for carry-less multiplication. A
+ * template: the file of a level includes one of lanes_*.h before it and GCM_METHODS() after it.
+ *
+ * GHASH. A block is turned round byte by byte, so that in a register the highest bit is x^0. Then a
+ * carry-less product is one bit too low; the powers of H in the table are multiplied by x for that.
+ * Blocks are hashed a batch at a time, each times the power of H that its distance from the end
+ * asks for, and the sum of the products is reduced once. A product takes three multiplications
+ * (Karatsuba), for which the sum of each power's halves is kept too. As the powers descend, those
+ * for any number of blocks at the end of a text lie one after another; past H come zeros, for the
+ * lanes of a vector that have no block.
+ *
+ * Sealing, a batch is encrypted while the one before it is hashed; opening, the batch itself is.
+ * The rest, less than a batch, goes through a buffer of key stream, made together with the mask of
+ * the tag. Nothing is read or written beyond text[0..n), and no branch or address depends on a key
+ * or on data.
+ */
+#ifndef CRYPTO_GCM_X86_H
+#define CRYPTO_GCM_X86_H
+
+#include "crypto/aead.h"
+#include "crypto/aes_x86.h"
+
+#include "core/bytes.h"
+
+enum {
+	POWERS = BATCH / 16 + 1, /* the blocks of a batch and that of the lengths */
+	BEFORE = 3,		 /* so that the powers for a batch are aligned */
+	AFTER = LANES - 1,	 /* zeros */
+	ROOM = (BEFORE + POWERS + AFTER + 3) / 4 * 4,
+};
+
+struct gcm {
+	struct aes_keys aes;
+	_Alignas(64) __m128i power[ROOM]; /* [BEFORE]: H to the POWERS, ... */
+	__m128i fold[ROOM];		  /* the sums of their halves */
+};
+
+_Static_assert(sizeof(struct gcm) <= AEAD_CONTEXT, "AES key and powers do not fit");
+
+/* Products not yet reduced: the lowest halves', the highest halves', the sums' of halves. */
+struct products {
+	vec low, high, middle;
+};
+
+#define TURN() _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+
+INLINE vec turn(vec v)
+{
+	return V_BYTES(v, V_ALL(TURN()));
+}
+
+/* The empty asm says that the sums are wanted now: gcc would first make all products of a batch, which
+ * no registers hold, and add them up at its end. */
+INLINE void multiply(struct products *p, vec v, vec power, vec fold)
+{
+	p->low = V_XOR(p->low, V_TIMES(v, power, 0x00));
+	p->high = V_XOR(p->high, V_TIMES(v, power, 0x11));
+	p->middle = V_XOR(p->middle, V_TIMES(V_XOR(v, V_SWAP(v)), fold, 0x00));
+	__asm__("" : "+v"(p->low), "+v"(p->high), "+v"(p->middle));
+}
+
+/* Modulo x^128 + x^7 + x^2 + x + 1, 64 bits at a time, in each lane. */
+INLINE vec reduce(const struct products *p)
+{
+	const vec modulus = V_ALL(_mm_set_epi64x((long long)0xc200000000000000, 1));
+	vec middle = V_XOR3(p->middle, p->low, p->high);
+
+	middle = V_XOR3(middle, V_SWAP(p->low), V_TIMES(modulus, p->low, 0x01));
+	return V_XOR3(p->high, V_SWAP(middle), V_TIMES(modulus, middle, 0x01));
+}
+
+/* a * b in each lane, b a power. */
+INLINE vec product(vec a, vec b)
+{
+	struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
+
+	multiply(&p, a, b, V_XOR(b, V_SWAP(b)));
+	return reduce(&p);
+}
+
+/* --- the key */
+
+/* H, turned round and times x. */
+INLINE __m128i hash_key(const struct aes_keys *aes)
+{
+	__m128i h = _mm_shuffle_epi8(aes_encrypt_one(aes, _mm_setzero_si128()), TURN());
+	uint64_t low = (uint64_t)_mm_cvtsi128_si64(h);
+	uint64_t high = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(h, h));
+	uint64_t carry = 0 - (high >> 63);
+
+	high = (high << 1 | low >> 63) ^ (carry & 0xc200000000000000);
+	low = low << 1 ^ (carry & 1);
+	return _mm_set_epi64x((long long)high, (long long)low);
+}
+
+enum { END = BEFORE + POWERS };
+
+INLINE void keep(struct gcm *gcm, unsigned at, vec power)
+{
+	V_STORE(gcm->power + at, power);
+	V_STORE(gcm->fold + at, V_XOR(power, V_SWAP(power)));
+}
+
+INLINE void keep_one(struct gcm *gcm, unsigned at, __m128i power)
+{
+	gcm->power[at] = power;
+	gcm->fold[at] = _mm_xor_si128(power, _mm_shuffle_epi32(power, 0x4e));
+}
+
+/* From the end of the table, where H is, to its beginning, doubling what there is. */
+INLINE void make_powers(struct gcm *gcm, __m128i h)
+{
+	const __m128i *power = gcm->power;
+
+	for (unsigned i = END; i < ROOM; i++)
+		keep_one(gcm, i, _mm_setzero_si128());
+	keep_one(gcm, END - 1, h);
+	for (unsigned have = 1; have < LANES; have *= 2) {
+		vec times = V_FIRST(power[END - have]);
+
+		for (unsigned i = 1; i <= have; i++)
+			keep_one(gcm, END - have - i,
+				 V_SUM(product(V_FIRST(power[END - i]), times)));
+	}
+	for (unsigned have = LANES; have < POWERS - 1; have *= 2) {
+		vec times = V_ALL(power[END - have]);
+
+		for (unsigned i = LANES; i <= have; i += LANES)
+			keep(gcm, END - have - i, product(V_LOAD(power + END - i), times));
+	}
+	keep_one(gcm, BEFORE, V_SUM(product(V_FIRST(power[BEFORE + 1]), V_FIRST(h))));
+}
+
+TARGET static void gcm_expand(struct aead_context *context, const unsigned char *key,
+			      unsigned bytes)
+{
+	struct gcm *gcm = (struct gcm *)context->bytes;
+
+	aes_expand_keys(&gcm->aes, key, bytes);
+	make_powers(gcm, hash_key(&gcm->aes));
+}
+
+/* --- the key stream */
+
+/* Counters are kept turned round, so that the number is the lowest word: 2 for the first block. */
+INLINE vec first_counter(__m128i start)
+{
+	return V_ADD(V_ADD(V_ALL(start), V_COUNT()), V_ALL(_mm_setr_epi32(1, 0, 0, 0)));
+}
+
+/* The next counters of a batch, and the first key added. */
+INLINE void next_counters(const struct gcm *gcm, vec *counter, vec x[VECTORS])
+{
+	const vec step = V_ALL(_mm_setr_epi32(LANES, 0, 0, 0));
+	vec key = V_ALL(gcm->aes.key[0]), c = *counter;
+
+#define ACT(i)                      \
+	x[i] = V_XOR(turn(c), key); \
+	c = V_ADD(c, step);
+	EACH(ACT)
+#undef ACT
+	*counter = c;
+}
+
+/* Key stream for a text's first batch, or for its rest of n bytes; and the mask of its tag, which
+ * is the block of the counter 1. */
+TARGET static __m128i make_stream(const struct gcm *gcm, __m128i start, vec *counter,
+				  vec x[VECTORS], size_t n)
+{
+	__m128i mask = _mm_shuffle_epi8(start, TURN());
+	const struct aes_keys *aes = &gcm->aes;
+	vec y[VECTORS];
+
+	if (n <= VECTOR) {
+		vec v = V_XOR(turn(*counter), V_ALL(aes->key[0]));
+
+		mask = _mm_xor_si128(mask, aes->key[0]);
+		for (unsigned i = 1; i < aes->rounds; i++) {
+			mask = _mm_aesenc_si128(mask, aes->key[i]);
+			v = V_ROUND(v, V_ALL(aes->key[i]));
+		}
+		V_STORE(x, V_LAST(v, V_ALL(aes->key[aes->rounds])));
+		return _mm_aesenclast_si128(mask, aes->key[aes->rounds]);
+	}
+	next_counters(gcm, counter, y);
+	for (unsigned i = 1; i < 10; i++)
+		aes_round(y, aes->key + i);
+	aes_finish(y, aes);
+#define ACT(i) V_STORE(x + i, y[i]);
+	EACH(ACT)
+#undef ACT
+	return aes_encrypt_one(aes, mask);
+}
+
+/* --- whole batches */
+
+/* One vector of a batch. */
+INLINE void hash_vector(const struct gcm *gcm, struct products *p, vec v, unsigned i)
+{
+	unsigned at = BEFORE + 1 + LANES * i;
+
+	multiply(p, v, V_LOAD(gcm->power + at), V_LOAD(gcm->fold + at));
+}
+
+/* x = key stream of the next batch, while the batch at `text` is hashed on top of `hash`. */
+INLINE __m128i stream_and_hash(const struct gcm *gcm, vec *counter, vec x[VECTORS],
+			       const unsigned char *text, __m128i hash)
+{
+	const __m128i *key = gcm->aes.key;
+	struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
+
+	next_counters(gcm, counter, x);
+	hash_vector(gcm, &p, V_XOR(turn(V_LOAD(text)), V_FIRST(hash)), 0);
+	aes_round(x, key + 1);
+#define ACT(i)                                                            \
+	if (i > 0)                                                        \
+		hash_vector(gcm, &p, turn(V_LOAD(text + VECTOR * i)), i); \
+	aes_round(x, key + 2 + i);
+	EACH(ACT)
+#undef ACT
+	for (unsigned i = 2 + VECTORS; i < 10; i++)
+		aes_round(x, key + i);
+	hash = V_SUM(reduce(&p));
+	aes_finish(x, &gcm->aes);
+	return hash;
+}
+
+/* --- what is left */
+
+/* n bytes, less than a vector; zeros behind them. */
+INLINE vec load_part(const unsigned char *from, size_t n)
+{
+	vec part = V_ZERO();
+
+	aes_copy((unsigned char *)&part, from, n);
+	return part;
+}
+
+/* The first n bytes of v, zeros behind them. */
+INLINE vec cut(vec v, size_t n)
+{
+	static const unsigned char mask[2 * 64] = { [0 ... 63] = 255 };
+
+	return V_AND(v, V_LOAD(mask + 64 - n));
+}
+
+INLINE void hash_at(const struct gcm *gcm, struct products *p, vec v, size_t at)
+{
+	multiply(p, v, V_LOAD(gcm->power + at), V_LOAD(gcm->fold + at));
+}
+
+/* The hash of ad[0..n), the last block filled up with zeros. */
+TARGET static __m128i hash_ad(const struct gcm *gcm, const unsigned char *ad, size_t n)
+{
+	vec before = V_ZERO();
+
+	while (n > 0) {
+		struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
+		size_t take = n < BATCH ? n : BATCH, at = END - (take + 15) / 16;
+
+		for (n -= take; take > 0; at += LANES, before = V_ZERO()) {
+			size_t part = take < VECTOR ? take : VECTOR;
+			vec v = part < VECTOR ? load_part(ad, part) : V_LOAD(ad);
+
+			hash_at(gcm, &p, V_XOR(turn(v), before), at);
+			ad += part;
+			take -= part;
+		}
+		before = V_FIRST(V_SUM(reduce(&p)));
+	}
+	return V_SUM(before);
+}
+
+/* A text's end of n bytes, less than a batch, and the block of lengths: the hash of all. The end
+ * is encrypted or decrypted with the key stream x. */
+INLINE __m128i finish(const struct gcm *gcm, __m128i hash, unsigned char *text, size_t n,
+		      const vec *x, bool seals, __m128i lengths)
+{
+	struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
+	size_t at = END - 1 - (n + 15) / 16;
+	vec before = V_FIRST(hash);
+
+	for (; n >= VECTOR; n -= VECTOR, text += VECTOR, at += LANES) {
+		vec in = V_LOAD(text), out = V_XOR(in, *x++);
+
+		V_STORE(text, out);
+		hash_at(gcm, &p, V_XOR(turn(seals ? out : in), before), at);
+		before = V_ZERO();
+	}
+	if (n > 0) {
+		vec in = load_part(text, n), out = cut(V_XOR(in, *x), n);
+
+		aes_copy(text, (const unsigned char *)&out, n);
+		hash_at(gcm, &p, V_XOR(turn(seals ? out : in), before), at);
+		before = V_ZERO();
+	}
+	hash_at(gcm, &p, V_XOR(V_FIRST(lengths), before), END - 1);
+	return V_SUM(reduce(&p));
+}
+
+INLINE __m128i start_counter(const unsigned char *nonce)
+{
+	return _mm_set_epi32((int)get_u32be(nonce), (int)get_u32be(nonce + 4),
+			     (int)get_u32be(nonce + 8), 1);
+}
+
+INLINE __m128i both_lengths(size_t ad_len, size_t n)
+{
+	return _mm_set_epi64x((long long)((uint64_t)ad_len * 8), (long long)((uint64_t)n * 8));
+}
+
+TARGET static void gcm_seal(const struct aead_context *context, const unsigned char *nonce,
+			    const void *ad, size_t ad_len, unsigned char *text, size_t n,
+			    unsigned char tag[AEAD_TAG])
+{
+	const struct gcm *gcm = (const struct gcm *)context->bytes;
+	__m128i start = start_counter(nonce), lengths = both_lengths(ad_len, n);
+	__m128i hash = hash_ad(gcm, ad, ad_len), mask;
+	vec counter = first_counter(start), x[VECTORS], stream[VECTORS];
+
+	mask = make_stream(gcm, start, &counter, stream, n);
+	if (n >= BATCH) {
+		aes_mix(stream, text);
+		for (;;) {
+			unsigned char *sealed = text;
+
+			text += BATCH;
+			n -= BATCH;
+			hash = stream_and_hash(gcm, &counter, x, sealed, hash);
+			if (n < BATCH)
+				break;
+			aes_mix(x, text);
+		}
+		memcpy(stream, x, sizeof x);
+	}
+	hash = finish(gcm, hash, text, n, stream, true, lengths);
+	aes_wipe(stream);
+	_mm_storeu_si128((__m128i *)tag, _mm_xor_si128(_mm_shuffle_epi8(hash, TURN()), mask));
+}
+
+TARGET static int gcm_open(const struct aead_context *context, const unsigned char *nonce,
+			   const void *ad, size_t ad_len, unsigned char *text, size_t n,
+			   const unsigned char tag[AEAD_TAG])
+{
+	const struct gcm *gcm = (const struct gcm *)context->bytes;
+	__m128i start = start_counter(nonce), lengths = both_lengths(ad_len, n);
+	__m128i hash = hash_ad(gcm, ad, ad_len), mask, right;
+	vec counter = first_counter(start), x[VECTORS], stream[VECTORS];
+	unsigned char *end = text + n;
+
+	for (; end - text >= BATCH; text += BATCH) {
+		hash = stream_and_hash(gcm, &counter, x, text, hash);
+		aes_mix(x, text);
+	}
+	n = (size_t)(end - text);
+	mask = make_stream(gcm, start, &counter, stream, n);
+	hash = finish(gcm, hash, text, n, stream, false, lengths);
+	aes_wipe(stream);
+	right = _mm_xor_si128(_mm_shuffle_epi8(hash, TURN()), mask);
+	right = _mm_cmpeq_epi8(right, _mm_loadu_si128((const __m128i *)tag));
+	return _mm_movemask_epi8(right) == 0xffff ? 0 : -1;
+}
+
+/* --- the three methods */
+
+TARGET static void gcm_expand_128(struct aead_context *context, const unsigned char *key)
+{
+	gcm_expand(context, key, 16);
+}
+
+TARGET static void gcm_expand_192(struct aead_context *context, const unsigned char *key)
+{
+	gcm_expand(context, key, 24);
+}
+
+TARGET static void gcm_expand_256(struct aead_context *context, const unsigned char *key)
+{
+	gcm_expand(context, key, 32);
+}
+
+#define GCM_METHOD(bits, level, can)                                                          \
+	{                                                                                     \
+		.name = "aes-" #bits "-gcm", .implementation = level, .key = bits / 8,        \
+		.nonce = 12, .available = can, .expand = gcm_expand_##bits, .seal = gcm_seal, \
+		.open = gcm_open,                                                             \
+	}
+
+/* What a level defines: the methods in the order of gcm.h. */
+#define GCM_METHODS(level, can)                                           \
+	{                                                                 \
+		GCM_METHOD(128, level, can), GCM_METHOD(192, level, can), \
+			GCM_METHOD(256, level, can)                       \
+	}
+
+#endif
