@@ -1,4 +1,7 @@
-"""shadowsocks-rust, built with all its ciphers (dist/peers.sh). It has no aes-192-gcm."""
+"""shadowsocks-rust, built with all its ciphers (dist/peers.sh). It has no aes-192-gcm.
+
+It does not look for users at the top level of its file.
+"""
 from .peer import CACHE, Peer, family
 
 BIN = CACHE / "shadowsocks-rust" / "bin"
@@ -26,4 +29,4 @@ class Rust(Peer):
         config = {"server": "127.0.0.1", "server_port": port, "method": method, "password": password}
         if users:
             config["users"] = [{"name": name, "password": key} for name, key in users]
-        return [BIN / "ssserver", "--single-threaded"], config
+        return [BIN / "ssserver", "--single-threaded"], {"servers": [config]}
