@@ -10,6 +10,7 @@ bindir ?= $(PREFIX)/bin
 mandir ?= $(PREFIX)/share/man
 FUZZ_SECONDS ?= 20
 FUZZ_RUNS ?= 1000000
+SIZE_MAX := 460800
 
 CFLAGS ?= -O2 -g
 OBJCOPY ?= objcopy
@@ -147,7 +148,7 @@ static:
 	@sh tests/structure/is_static.sh build/static/ss
 static-musl:
 	@$(MAKE) FLAVOUR=musl all
-	@sh tests/structure/is_static.sh build/musl/ss 409600
+	@sh tests/structure/is_static.sh build/musl/ss $(SIZE_MAX)
 
 # --- install
 
@@ -226,7 +227,7 @@ fuzz-check:
 
 # --- structure: what the design promises, checked
 
-.PHONY: layers budget man-check
+.PHONY: layers budget size man-check
 layers:
 	@$(PYTHON) tests/structure/layers.py
 budget: $(B)/tests/budget
@@ -234,6 +235,8 @@ budget: $(B)/tests/budget
 $(B)/tests/budget: $(B)/obj/tests/structure/budget.o
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^
+size:
+	@sh tests/structure/size.sh "$(MAKE)" $(MUSL_CC)
 man-check: all
 	@sh tests/structure/manuals.sh $(PYTHON) $(B)
 

@@ -30,7 +30,7 @@ stage() # stage NAME MAKE-ARGUMENT...
 	good=$(number "$logs/$name.log" passed) bad=$(number "$logs/$name.log" failed)
 	errors=$(number "$logs/$name.log" error) skip=$(number "$logs/$name.log" skipped)
 	good=${good:-0} bad=$((${bad:-0} + ${errors:-0})) skip=${skip:-0}
-	if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$good" -eq 0 ]; }; then
+	if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ $((good + skip)) -eq 0 ]; }; then
 		bad=1
 	fi
 	summary="$summary$(printf '%-10s %5d passed %4d failed %4d skipped %5d s' \
@@ -41,6 +41,7 @@ stage() # stage NAME MAKE-ARGUMENT...
 
 stage layers layers
 stage budget budget
+stage size size
 stage unit unit
 stage unit-san unit SAN=1
 stage fuzz fuzz-check
