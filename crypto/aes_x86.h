@@ -31,7 +31,7 @@ INLINE uint32_t aes_substitute(uint32_t word)
 }
 
 /* FIPS 197, 5.2, a word at a time: what a key of 192 bits needs. */
-TARGET static inline void aes_expand_words(struct aes_keys *keys, const unsigned char *key)
+INLINE void aes_expand_words(struct aes_keys *keys, const unsigned char *key)
 {
 	unsigned char *to = (unsigned char *)keys->key;
 	uint32_t word, before;
@@ -48,28 +48,30 @@ TARGET static inline void aes_expand_words(struct aes_keys *keys, const unsigned
 }
 
 /* The same, four words at a time, for keys of `step` times 128 bits. */
-TARGET static inline void aes_expand_blocks(struct aes_keys *keys, const unsigned char *key,
-					    unsigned step)
+INLINE void aes_expand_blocks(struct aes_keys *keys, const unsigned char *key, unsigned step)
 {
-	const __m128i last = _mm_set1_epi32(0x0f0e0d0c), turned = _mm_set1_epi32(0x0c0f0e0d);
+	const __m128i straight = _mm_set1_epi32(0x0f0e0d0c), turned = _mm_set1_epi32(0x0c0f0e0d);
+	__m128i first = _mm_loadu_si128((const __m128i *)key), last = first;
 
-	for (unsigned i = 0; i < step; i++)
-		keys->key[i] = _mm_loadu_si128((const __m128i *)key + i);
-	for (unsigned i = step; i <= keys->rounds; i++) {
+	keys->key[0] = first;
+	if (step > 1)
+		keys->key[1] = last = _mm_loadu_si128((const __m128i *)key + 1);
+	for (unsigned i = step; i <= 6 + 4 * step; i++) {
 		unsigned constant = i % step == 0 ? aes_round_constants[i / step] : 0;
-		__m128i order = i % step == 0 ? turned : last;
-		__m128i mixed = _mm_shuffle_epi8(keys->key[i - 1], order);
-		__m128i sum = keys->key[i - step];
+		__m128i mixed = _mm_shuffle_epi8(last, i % step == 0 ? turned : straight);
+		__m128i sum = step > 1 ? first : last;
 
 		sum = _mm_xor_si128(sum, _mm_slli_si128(sum, 4));
 		sum = _mm_xor_si128(sum, _mm_slli_si128(sum, 8));
 		mixed = _mm_aesenclast_si128(mixed, _mm_set1_epi32((int)constant));
-		keys->key[i] = _mm_xor_si128(sum, mixed);
+		first = last;
+		last = _mm_xor_si128(sum, mixed);
+		keys->key[i] = last;
 	}
 }
 
-TARGET static inline void aes_expand_keys(struct aes_keys *keys, const unsigned char *key,
-					  unsigned bytes)
+/* `bytes` is a constant where this is called: 16, 24 or 32. */
+INLINE void aes_expand_keys(struct aes_keys *keys, const unsigned char *key, unsigned bytes)
 {
 	keys->rounds = 6 + bytes / 4;
 	if (bytes == 24)
