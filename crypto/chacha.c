@@ -175,75 +175,11 @@ static int open(const unsigned char *key, const unsigned char nonce[12], unsigne
 	return 0;
 }
 
-static void expand(struct aead_context *context, const unsigned char *key)
-{
-	memcpy(context->bytes, key, KEY);
-}
+#include "crypto/chacha_methods.h"
 
-/* XChaCha: the nonce's first 16 bytes make another key, its last 8 the nonce. */
-static void extend(const unsigned char *key, const unsigned char nonce[24], unsigned rounds,
-		   unsigned char subkey[KEY], unsigned char short_nonce[12])
-{
-	derive(key, nonce, rounds, subkey);
-	memset(short_nonce, 0, 4);
-	memcpy(short_nonce + 4, nonce + 16, 8);
-}
-
-static void xseal(const unsigned char *key, const unsigned char *nonce, unsigned rounds,
-		  const void *ad, size_t ad_len, unsigned char *text, size_t n, unsigned char *tag)
-{
-	unsigned char subkey[KEY], short_nonce[12];
-
-	extend(key, nonce, rounds, subkey, short_nonce);
-	seal(subkey, short_nonce, rounds, ad, ad_len, text, n, tag);
-	sodium_memzero(subkey, sizeof subkey);
-}
-
-static int xopen(const unsigned char *key, const unsigned char *nonce, unsigned rounds,
-		 const void *ad, size_t ad_len, unsigned char *text, size_t n,
-		 const unsigned char *tag)
-{
-	unsigned char subkey[KEY], short_nonce[12];
-	int result;
-
-	extend(key, nonce, rounds, subkey, short_nonce);
-	result = open(subkey, short_nonce, rounds, ad, ad_len, text, n, tag);
-	sodium_memzero(subkey, sizeof subkey);
-	return result;
-}
-
-/* The functions of struct aead for one number of rounds and one length of nonces. */
-#define VARIANT(name, seal_any, open_any, rounds)                                               \
-	static void name##_seal(const struct aead_context *context, const unsigned char *nonce, \
-				const void *ad, size_t ad_len, unsigned char *text, size_t n,   \
-				unsigned char tag[AEAD_TAG])                                    \
-	{                                                                                       \
-		seal_any(context->bytes, nonce, rounds, ad, ad_len, text, n, tag);              \
-	}                                                                                       \
-	static int name##_open(const struct aead_context *context, const unsigned char *nonce,  \
-			       const void *ad, size_t ad_len, unsigned char *text, size_t n,    \
-			       const unsigned char tag[AEAD_TAG])                               \
-	{                                                                                       \
-		return open_any(context->bytes, nonce, rounds, ad, ad_len, text, n, tag);       \
-	}
-
-VARIANT(chacha8, seal, open, 8)
-VARIANT(chacha12, seal, open, 12)
-VARIANT(chacha20, seal, open, 20)
-VARIANT(xchacha8, xseal, xopen, 8)
-VARIANT(xchacha12, xseal, xopen, 12)
-VARIANT(xchacha20, xseal, xopen, 20)
-
-#define ROW(method, nonce_len)                                                         \
-	{                                                                              \
-		.name = #method "-ietf-poly1305", .implementation = "own", .key = KEY, \
-		.nonce = nonce_len, .expand = expand, .seal = method##_seal,           \
-		.open = method##_open,                                                 \
-	}
-
-const struct aead aead_chacha8 = ROW(chacha8, 12);
-const struct aead aead_chacha12 = ROW(chacha12, 12);
-const struct aead aead_chacha20 = ROW(chacha20, 12);
-const struct aead aead_xchacha8 = ROW(xchacha8, 24);
-const struct aead aead_xchacha12 = ROW(xchacha12, 24);
-const struct aead aead_xchacha20 = ROW(xchacha20, 24);
+const struct aead aead_chacha8 = CHACHA_METHOD(chacha8, 12, "own", NULL);
+const struct aead aead_chacha12 = CHACHA_METHOD(chacha12, 12, "own", NULL);
+const struct aead aead_chacha20 = CHACHA_METHOD(chacha20, 12, "own", NULL);
+const struct aead aead_xchacha8 = CHACHA_METHOD(xchacha8, 24, "own", NULL);
+const struct aead aead_xchacha12 = CHACHA_METHOD(xchacha12, 24, "own", NULL);
+const struct aead aead_xchacha20 = CHACHA_METHOD(xchacha20, 24, "own", NULL);
