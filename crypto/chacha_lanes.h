@@ -1,0 +1,235 @@
+/*
+ * ChaCha-Poly1305 in vectors: a template, included by each file that is one width of one
+ * architecture (crypto/chacha_x86.c, crypto/chacha_arm.c). It makes LANES blocks of key stream at a
+ * time, one in each lane, and multiplies LANES / 2 blocks of Poly1305 at a time, over text that is
+ * still in the nearest cache. 8, 12 and 20 rounds, short and long nonces go through the same code.
+ *
+ * The including file defines
+ *	LANES		how many words of 32 bits make a vector
+ *	TARGET		the attribute under which functions may use the instructions, or nothing
+ *	ROTATE(x, bits)	each word of x turned left
+ *	ROTATE_16(x)	by 16
+ *	ROTATE_8(x)	by 8
+ *	LOW_32(a, b)	in each 16 bytes: the words of the low halves of a and b, in turn
+ *	HIGH_32(a, b)	of the high halves
+ *	LOW_64(a, b)	in each 16 bytes: the low half of a, then that of b
+ *	HIGH_64(a, b)	the high halves
+ *	WIDE(a, b)	the products of the low halves of elements of 64 bits
+ *	ORDER		braces around the blocks that LOW_64 of two vectors of text has, in order
+ * and after the template the function turn(), which is declared below, and the table:
+ *	const struct aead chacha_avx2[CHACHAS] = CHACHA_METHODS("avx2", available);
+ */
+#ifndef CRYPTO_CHACHA_LANES_H
+#define CRYPTO_CHACHA_LANES_H
+
+#include "crypto/chacha.h"
+#include "crypto/poly1305_lanes.h"
+
+#include <sodium.h>
+#include <string.h>
+
+enum { KEY = 32, BLOCK = 64, STRIP = LANES * BLOCK };
+
+/* to = from ^ the key stream of blocks j, j + 4 ... of a strip: 16 bytes of each in each t[i]. */
+INLINE void turn(unsigned char *to, const unsigned char *from, unsigned j, const quads t[4]);
+
+INLINE void quarter(words x[16], unsigned a, unsigned b, unsigned c, unsigned d)
+{
+	x[a] += x[b];
+	x[d] ^= x[a];
+	x[d] = ROTATE_16(x[d]);
+	x[c] += x[d];
+	x[b] ^= x[c];
+	x[b] = ROTATE(x[b], 12);
+	x[a] += x[b];
+	x[d] ^= x[a];
+	x[d] = ROTATE_8(x[d]);
+	x[c] += x[d];
+	x[b] ^= x[c];
+	x[b] = ROTATE(x[b], 7);
+}
+
+INLINE void permute(words x[16], unsigned rounds)
+{
+	for (; rounds > 0; rounds -= 2) {
+		quarter(x, 0, 4, 8, 12);
+		quarter(x, 1, 5, 9, 13);
+		quarter(x, 2, 6, 10, 14);
+		quarter(x, 3, 7, 11, 15);
+		quarter(x, 0, 5, 10, 15);
+		quarter(x, 1, 6, 11, 12);
+		quarter(x, 2, 7, 8, 13);
+		quarter(x, 3, 4, 9, 14);
+	}
+}
+
+struct stream {
+	words start[16]; /* of the next strip: each lane's block has its own counter */
+	unsigned rounds;
+};
+
+INLINE void stream_begin(struct stream *stream, const unsigned char *key,
+			 const unsigned char last[16], unsigned rounds)
+{
+	static const uint32_t constants[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
+	const words zeros = { 0 };
+
+	for (unsigned i = 0; i < 16; i++)
+		stream->start[i] = zeros + (i < 4    ? constants[i]
+					    : i < 12 ? get_u32le(key + 4 * (i - 4))
+						     : get_u32le(last + 4 * (i - 12)));
+	for (unsigned lane = 0; lane < LANES; lane++)
+		stream->start[12][lane] += lane;
+	stream->rounds = rounds;
+}
+
+/* to[0..STRIP) = from[0..STRIP) ^ the next strip of key stream. */
+static TARGET void stream_strip(struct stream *stream, unsigned char *to, const unsigned char *from)
+{
+	words x[16];
+	quads t[4][4]; /* [block][quarter of it] */
+
+	memcpy(x, stream->start, sizeof x);
+	permute(x, stream->rounds);
+	UNROLLED
+	for (unsigned i = 0; i < 16; i++)
+		x[i] += stream->start[i];
+	UNROLLED
+	for (unsigned i = 0; i < 4; i++) {
+		quads a = (quads)LOW_32(x[4 * i], x[4 * i + 1]);
+		quads b = (quads)LOW_32(x[4 * i + 2], x[4 * i + 3]);
+		quads c = (quads)HIGH_32(x[4 * i], x[4 * i + 1]);
+		quads d = (quads)HIGH_32(x[4 * i + 2], x[4 * i + 3]);
+
+		t[0][i] = (quads)LOW_64(a, b);
+		t[1][i] = (quads)HIGH_64(a, b);
+		t[2][i] = (quads)LOW_64(c, d);
+		t[3][i] = (quads)HIGH_64(c, d);
+	}
+	UNROLLED
+	for (unsigned j = 0; j < 4; j++)
+		turn(to, from, j, t[j]);
+	stream->start[12] += LANES;
+}
+
+/* HChaCha: a key from a key and 16 bytes of nonce. */
+static TARGET void derive(const unsigned char *key, const unsigned char nonce[16], unsigned rounds,
+			  unsigned char to[KEY])
+{
+	struct stream stream;
+	words x[16];
+
+	stream_begin(&stream, key, nonce, rounds);
+	memcpy(x, stream.start, sizeof x);
+	x[12] = x[12] - x[12] + get_u32le(nonce); /* no counter: the same in all lanes */
+	permute(x, rounds);
+	for (unsigned i = 0; i < 4; i++) {
+		put_u32le(to + 4 * i, x[i][0]);
+		put_u32le(to + 16 + 4 * i, x[i + 12][0]);
+	}
+	sodium_memzero(&stream, sizeof stream);
+}
+
+/* text[0..n) ^= bytes[0..n) */
+INLINE void add(unsigned char *text, const unsigned char *bytes, size_t n)
+{
+	for (; n >= sizeof(quads); n -= sizeof(quads)) {
+		store(text, load(text) ^ load(bytes));
+		text += sizeof(quads);
+		bytes += sizeof(quads);
+	}
+	for (size_t i = 0; i < n; i++)
+		text[i] ^= bytes[i];
+}
+
+/* One message on its way, in either direction. */
+struct passage {
+	struct stream stream;
+	struct mac mac;
+	_Alignas(64) unsigned char bytes
+		[STRIP]; /* key stream that text of another size takes from */
+	bool sealing;
+};
+
+/* text[0..n) ^= bytes[0..n), and into the sum in its sealed form */
+INLINE void pass_part(struct passage *passage, unsigned char *text, const unsigned char *bytes,
+		      size_t n)
+{
+	if (!passage->sealing)
+		mac_add(&passage->mac, text, n);
+	add(text, bytes, n);
+	if (passage->sealing)
+		mac_add(&passage->mac, text, n);
+}
+
+INLINE void pass_strip(struct passage *passage, unsigned char *text)
+{
+	if (!passage->sealing)
+		mac_add(&passage->mac, text, STRIP);
+	stream_strip(&passage->stream, text, text);
+	if (passage->sealing)
+		mac_add(&passage->mac, text, STRIP);
+}
+
+/* Seal or open text[0..n), and say what tag its sealed form has. The first strip begins with the
+ * block that keys Poly1305. */
+static TARGET void pass(struct passage *passage, const unsigned char *key,
+			const unsigned char nonce[12], unsigned rounds, const void *ad,
+			size_t ad_len, unsigned char *text, size_t n, unsigned char tag[AEAD_TAG])
+{
+	static const unsigned char zeros[STRIP];
+	unsigned char last[16] = { 0 };
+	size_t left = n, take = n < STRIP - BLOCK ? n : STRIP - BLOCK;
+
+	memcpy(last + 4, nonce, 12);
+	stream_begin(&passage->stream, key, last, rounds);
+	stream_strip(&passage->stream, passage->bytes, zeros);
+	mac_begin(&passage->mac, passage->bytes, ad, ad_len, n);
+	pass_part(passage, text, passage->bytes + BLOCK, take);
+	text += take;
+	for (left -= take; left >= STRIP; left -= STRIP, text += STRIP)
+		pass_strip(passage, text);
+	if (left > 0) {
+		stream_strip(&passage->stream, passage->bytes, zeros);
+		pass_part(passage, text, passage->bytes, left);
+	}
+	mac_finish(&passage->mac, ad_len, n, tag);
+	sodium_memzero(passage, sizeof *passage);
+}
+
+static TARGET void seal(const unsigned char *key, const unsigned char *nonce, unsigned rounds,
+			const void *ad, size_t ad_len, unsigned char *text, size_t n,
+			unsigned char tag[AEAD_TAG])
+{
+	struct passage passage;
+
+	passage.sealing = true;
+	pass(&passage, key, nonce, rounds, ad, ad_len, text, n, tag);
+}
+
+static TARGET int open(const unsigned char *key, const unsigned char *nonce, unsigned rounds,
+		       const void *ad, size_t ad_len, unsigned char *text, size_t n,
+		       const unsigned char tag[AEAD_TAG])
+{
+	unsigned char right[AEAD_TAG];
+	struct passage passage;
+
+	passage.sealing = false;
+	pass(&passage, key, nonce, rounds, ad, ad_len, text, n, right);
+	return sodium_memcmp(right, tag, sizeof right);
+}
+
+#include "crypto/chacha_methods.h"
+
+/* In the order of crypto/chacha.h. */
+#define CHACHA_METHODS(label, runs)                                \
+	{                                                          \
+		CHACHA_METHOD(chacha20, 12, label, runs),          \
+			CHACHA_METHOD(xchacha20, 24, label, runs), \
+			CHACHA_METHOD(chacha8, 12, label, runs),   \
+			CHACHA_METHOD(chacha12, 12, label, runs),  \
+			CHACHA_METHOD(xchacha8, 24, label, runs),  \
+			CHACHA_METHOD(xchacha12, 24, label, runs), \
+	}
+
+#endif
