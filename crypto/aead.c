@@ -4,14 +4,16 @@
  */
 #include "crypto/aead.h"
 
+#include "crypto/chacha.h"
 #include "crypto/gcm.h"
 
 #include <sodium.h>
 #include <strings.h>
 
-enum { METHODS = 9, CHOICES = 2 };
+enum { METHODS = GCM_KEYS + CHACHAS, CHOICES = 2 };
 
-/* The libraries' and the portable ones. The first GCM_KEYS rows are those of gcm_levels, too. */
+/* The libraries' and the portable ones. The first GCM_KEYS rows are those of gcm_levels, too, and
+ * the other CHACHAS those of chacha_levels. */
 static const struct aead *const methods[METHODS][CHOICES] = {
 	{ &aead_mbedtls_aes128gcm },
 	{ &aead_mbedtls_aes192gcm },
@@ -39,9 +41,12 @@ static bool serves(const struct aead *aead, const char *implementation)
 
 static const struct aead *choose(unsigned method, const char *implementation)
 {
-	for (unsigned i = 0; method < GCM_KEYS && gcm_levels[i]; i++)
-		if (serves(&gcm_levels[i][method], implementation))
-			return &gcm_levels[i][method];
+	const struct aead *const *levels = method < GCM_KEYS ? gcm_levels : chacha_levels;
+	unsigned at = method < GCM_KEYS ? method : method - GCM_KEYS;
+
+	for (; *levels; levels++)
+		if (serves(*levels + at, implementation))
+			return *levels + at;
 	for (unsigned i = 0; i < CHOICES && methods[method][i]; i++)
 		if (serves(methods[method][i], implementation))
 			return methods[method][i];

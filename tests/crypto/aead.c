@@ -9,8 +9,8 @@
 #include <sodium.h>
 #include <strings.h>
 
-static const char *const implementations[] = { "vaes-512",  "vaes-256", "aes-ni",
-					       "libsodium", "mbedtls",  "own" };
+static const char *const implementations[] = { "vaes-512", "vaes-256",	"aes-ni",  "avx2",
+					       "neon",	   "libsodium", "mbedtls", "own" };
 
 enum { IMPLEMENTATIONS = sizeof implementations / sizeof implementations[0], MAX = 17000 };
 
@@ -165,15 +165,11 @@ static const struct {
 	  "c0875924c1c7987947deafd8780acf49" },
 	{ "chacha8-ietf-poly1305",
 	  "a7b51c0f648a3c97be158b63b6d19b754765dcc285550ced2bdca9e06b2d6211",
-	  "000000000000000000000000", "",
-	  "00000000006553f1000036",
-	  "6526a946b6ac431e3d3654",
+	  "000000000000000000000000", "", "00000000006553f1000036", "6526a946b6ac431e3d3654",
 	  "6a47700924d083cd51b4e6300c1fe733" },
 	{ "chacha12-ietf-poly1305",
 	  "a7b51c0f648a3c97be158b63b6d19b754765dcc285550ced2bdca9e06b2d6211",
-	  "000000000000000000000000", "",
-	  "00000000006553f1000036",
-	  "b232ba4e888eca08653080",
+	  "000000000000000000000000", "", "00000000006553f1000036", "b232ba4e888eca08653080",
 	  "80af0c88f53d18479cd533c7e0f22b7f" },
 	{ "xchacha8-ietf-poly1305",
 	  "2c24d2a9bf3001f36a0a40db8035aefda4190fa6f037e3542e5cd08a1e2de24d",
@@ -280,7 +276,7 @@ static void aes_256_gcm_both(void **state)
 	compare(fast, aead_find_implementation("aes-256-gcm", "mbedtls"));
 }
 
-/* Ours serves with fewer rounds; with twenty it is compared. */
+/* Our portable form serves with fewer rounds; with twenty it is compared. */
 static void chacha_both(void **state)
 {
 	(void)state;
@@ -288,7 +284,6 @@ static void chacha_both(void **state)
 		aead_find_implementation("chacha20-ietf-poly1305", "own"));
 	compare(aead_find_implementation("xchacha20-ietf-poly1305", "libsodium"),
 		aead_find_implementation("xchacha20-ietf-poly1305", "own"));
-	assert_string_equal(aead_find("chacha20-ietf-poly1305")->implementation, "libsodium");
 }
 
 /* Ours against the GCM of the library whose AES it uses. */
