@@ -68,8 +68,8 @@ int chunk_slots(const struct chunk_stream *stream, unsigned char *buf, size_t si
 	while (n < WIRE_IOV && batch > 0 && size > CHUNK_OVERHEAD) {
 		size_t payload = size - CHUNK_OVERHEAD;
 
-		if (payload > stream->max)
-			payload = stream->max;
+		if (payload > stream->sealed)
+			payload = stream->sealed;
 		if (payload > batch)
 			payload = batch;
 		iov[n++] = (struct iovec){ .iov_base = buf + CHUNK_LENGTH_BOX, .iov_len = payload };
@@ -87,7 +87,7 @@ size_t chunk_seal(const struct chunk_stream *stream, const struct wire_key *key,
 
 	chunk_expand(key->aead, state->subkey);
 	while (n > 0) {
-		size_t payload = n < stream->max ? n : stream->max;
+		size_t payload = n < stream->sealed ? n : stream->sealed;
 
 		sealed += chunk_seal_one(key, state, buf + sealed, payload);
 		n -= payload;

@@ -20,7 +20,8 @@ enum {
 
 /* What a format says of its streams. */
 struct chunk_stream {
-	size_t max; /* bytes of a payload, sent or accepted */
+	size_t max;    /* bytes of a payload that is accepted */
+	size_t sealed; /* and of one that is sent */
 
 	/* Bytes that start() takes. */
 	size_t (*start_size)(const struct wire_key *, const struct wire_state *);

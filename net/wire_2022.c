@@ -233,6 +233,7 @@ static int open_variable(unsigned char *text, size_t n, struct iovec *iov,
 
 static const struct chunk_stream stream = {
 	.max = CHUNK_MAX,
+	.sealed = WIRE_CHUNK, /* a peer must hold a whole chunk before it can open it */
 	.start_size = start_size,
 	.start = start,
 	.header = open_variable,

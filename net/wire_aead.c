@@ -33,6 +33,7 @@ static int start(const struct wire_key *key, struct wire_state *state, unsigned 
 
 static const struct chunk_stream stream = {
 	.max = WIRE_CHUNK, /* the top two bits of a length are reserved */
+	.sealed = WIRE_CHUNK,
 	.start_size = start_size,
 	.start = start,
 };

@@ -740,8 +740,8 @@ static void bursts(void **state)
 		header = endpoint_write(&example, right);
 		wire = wire_first(&client, &up, &example, plain, 5, sealed);
 		assert_int_equal(seal(&client, &up, plain + 5, n, sealed + wire, BIG - wire),
-				 n + 34 * ((n + 65534) / 65535));
-		wire += n + 34 * ((n + 65534) / 65535);
+				 n + 34 * ((n + WIRE_CHUNK - 1) / WIRE_CHUNK));
+		wire += n + 34 * ((n + WIRE_CHUNK - 1) / WIRE_CHUNK);
 		memcpy(all, right, header);
 		memcpy(all + header, plain, 5 + n);
 		check_stream(&server, NULL, sealed, wire, all, header + 5 + n);
@@ -751,6 +751,32 @@ static void bursts(void **state)
 		wire += seal(&server, &down, plain + 5, n, sealed + wire, BIG - wire);
 		check_stream(&client, up.salt, sealed, wire, plain, 5 + n);
 		free(all);
+	}
+}
+
+/* Chunks of any length are accepted, though ours are shorter. */
+static void long_chunks(void **state)
+{
+	static const size_t sizes[] = { 1, 16383, 16384, 32767, 32768, 65535 };
+
+	(void)state;
+	randombytes_buf(plain, sizeof plain);
+	for (unsigned i = 0; i < METHODS * sizeof sizes / sizeof *sizes; i++) {
+		size_t n = sizes[i / METHODS], wire;
+		struct wire_state up = { 0 }, down = { 0 };
+		struct wire_key client, server;
+
+		any_keys(&client, &server, i % METHODS);
+		wire_first(&client, &up, &example, NULL, 0, sealed);
+		wire_answers(&down, &up);
+		wire = wire_first(&server, &down, NULL, plain, 5, sealed);
+		for (size_t done = 5; done < 5 + 2 * n; done += n) {
+			put_u16be(sealed + wire, (uint16_t)n);
+			wire += box(&server, &down, sealed + wire, 2);
+			memcpy(sealed + wire, plain + done, n);
+			wire += box(&server, &down, sealed + wire, n);
+		}
+		check_stream(&client, up.salt, sealed, wire, plain, 5 + 2 * n);
 	}
 }
 
@@ -1060,6 +1086,8 @@ int main(void)
 		cmocka_unit_test(looks),
 		cmocka_unit_test(bursts),
 		cmocka_unit_test(empty_chunks),
+		cmocka_unit_test(long_chunks),
+
 		cmocka_unit_test(forged_anywhere),
 		cmocka_unit_test(cut_off),
 		cmocka_unit_test(replays),
