@@ -217,13 +217,8 @@ static int begin_2022(const struct wire_key *key, unsigned char *buf, size_t n,
 	return is_chacha(key) ? begin_chacha(key, buf, n, front) : begin_aes(key, buf, n, front);
 }
 
-/* After a reload the same user may be another struct. */
-static bool same_user(const struct user *a, const struct user *b)
-{
-	return a == b || (a && b && memcmp(a->hash, b->hash, USER_HASH) == 0);
-}
-
-/* The body of the AES methods; that of the others was opened to read its front. */
+/* The body of the AES methods; that of the others was opened to read its front. A session keeps the
+ * subkey of the user it began with, so nobody else's packet opens in it. */
 static int open_body(const struct wire_key *key, struct packet_peer *peer,
 		     const struct packet_front *front, unsigned char *buf, size_t n)
 {
@@ -239,15 +234,13 @@ static int open_body(const struct wire_key *key, struct packet_peer *peer,
 			n - front->at - AEAD_TAG);
 }
 
-/* Read the text: 0, or -1. */
+/* Read the text, which has text_min() bytes at least: 0, or -1. */
 static int read_text(const struct wire_key *key, const struct packet_own *own, unsigned char *text,
 		     size_t n, struct packet_opened *opened)
 {
 	size_t at = TYPE, padding;
 	int used;
 
-	if (n < text_min(key))
-		return -1;
 	if (text[0] != (key->server ? SIP022_REQUEST : SIP022_ANSWER) ||
 	    !sip022_timely(text + 1, key->clock()))
 		return -1;
@@ -274,8 +267,7 @@ static int open_2022(const struct wire_key *key, const struct packet_own *own,
 		     struct packet_peer *peer, const struct packet_front *front, unsigned char *buf,
 		     size_t n, struct packet_opened *opened)
 {
-	if (peer->known &&
-	    (!window_fresh(&peer->window, front->number) || !same_user(peer->user, front->user)))
+	if (peer->known && !window_fresh(&peer->window, front->number))
 		return -1;
 	if (open_body(key, peer, front, buf, n) < 0 ||
 	    read_text(key, own, buf + front->at, n - front->at - AEAD_TAG, opened) < 0)
