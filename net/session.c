@@ -408,8 +408,10 @@ static void log_end(const struct session *s)
 		snprintf(target, sizeof(target), "-");
 	else
 		endpoint_print(&s->target, target, sizeof(target));
-	log_debug("%s -> %s: %llu bytes up, %llu down, %llu s: %s", peer, target,
-		  (unsigned long long)s->up_bytes, (unsigned long long)s->down_bytes,
+	const struct user *user = s->up_wire.user;
+
+	log_debug("%s%s%s%s -> %s: %llu bytes up, %llu down, %llu s: %s", peer, user ? " (" : "", user ? user->name : "",
+		  user ? ")" : "", target, (unsigned long long)s->up_bytes, (unsigned long long)s->down_bytes,
 		  (unsigned long long)(reactor_now() - s->began) / 1000, why_text[s->why]);
 }
 
