@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { POLY1305_BLOCK = 16, POLY1305_KEY = 32, POLY1305_TAG = 16, POLY1305_LIMBS = 5 };
 
@@ -31,15 +32,21 @@ static inline void poly1305_init(struct poly1305 *poly, const unsigned char key[
 	};
 }
 
+/* *sum += more: the carry. (Compilers do this better than sums of 128 bits.) */
+static inline uint64_t poly1305_carry(uint64_t *sum, uint64_t more)
+{
+	*sum += more;
+	return *sum < more;
+}
+
 /* h = low + 2^64 middle + 2^128 high, where what exceeds 130 bits returns five times below. */
 static inline void poly1305_fold(uint64_t h[3], uint64_t low, uint64_t middle, uint64_t high)
 {
-	poly1305_wide sum = (poly1305_wide)low + (high >> 2) * 5;
+	uint64_t carry = poly1305_carry(&low, (high >> 2) * 5);
 
-	h[0] = (uint64_t)sum;
-	sum = (sum >> 64) + middle;
-	h[1] = (uint64_t)sum;
-	h[2] = (high & 3) + (uint64_t)(sum >> 64);
+	h[0] = low;
+	h[2] = (high & 3) + poly1305_carry(&middle, carry);
+	h[1] = middle;
 }
 
 /* h *= r, for h[2] <= 7. */
@@ -47,35 +54,36 @@ static inline void poly1305_multiply(uint64_t h[3], const uint64_t r[2])
 {
 	uint64_t r1_over = r[1] + (r[1] >> 2); /* r[1] * 2^128 = r[1] / 4 * 5, modulo 2^130 - 5 */
 	poly1305_wide low = (poly1305_wide)h[0] * r[0] + (poly1305_wide)h[1] * r1_over;
-	poly1305_wide middle = (poly1305_wide)h[0] * r[1] + (poly1305_wide)h[1] * r[0];
+	poly1305_wide high = (poly1305_wide)h[0] * r[1] + (poly1305_wide)h[1] * r[0];
+	uint64_t middle = (uint64_t)high;
+	uint64_t carry = poly1305_carry(&middle, h[2] * r1_over + (uint64_t)(low >> 64));
 
-	middle += h[2] * r1_over + (uint64_t)(low >> 64);
-	poly1305_fold(h, (uint64_t)low, (uint64_t)middle, h[2] * r[0] + (uint64_t)(middle >> 64));
+	poly1305_fold(h, (uint64_t)low, middle, h[2] * r[0] + (uint64_t)(high >> 64) + carry);
 }
 
-static inline void poly1305_block(struct poly1305 *poly, uint64_t low, uint64_t high)
+/* h = (h + block) * r, the block's words as they are in memory, little endian. */
+static inline void poly1305_step(uint64_t h[3], const uint64_t r[2], uint64_t low, uint64_t high)
 {
-	poly1305_wide sum = (poly1305_wide)poly->h[0] + low;
+	uint64_t carry = poly1305_carry(&h[0], low);
 
-	poly->h[0] = (uint64_t)sum;
-	sum = (sum >> 64) + poly->h[1] + high;
-	poly->h[1] = (uint64_t)sum;
-	poly->h[2] += (uint64_t)(sum >> 64) + 1;
-	poly1305_multiply(poly->h, poly->r);
+	h[2] += 1 + poly1305_carry(&h[1], high);
+	h[2] += poly1305_carry(&h[1], carry);
+	poly1305_multiply(h, r);
 }
 
 /* Add bytes[0..n), and zeros up to a whole block, as ChaCha20-Poly1305 pads. */
 static inline void poly1305_add(struct poly1305 *poly, const unsigned char *bytes, size_t n)
 {
-	for (; n >= POLY1305_BLOCK; n -= POLY1305_BLOCK, bytes += POLY1305_BLOCK)
-		poly1305_block(poly, get_u64le(bytes), get_u64le(bytes + 8));
-	if (n > 0) {
-		uint64_t words[2] = { 0, 0 };
+	const uint64_t r[2] = { poly->r[0], poly->r[1] };
+	uint64_t h[3] = { poly->h[0], poly->h[1], poly->h[2] }, words[2] = { 0, 0 };
 
-		for (size_t i = 0; i < n; i++)
-			words[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
-		poly1305_block(poly, words[0], words[1]);
-	}
+	for (; n >= POLY1305_BLOCK; n -= POLY1305_BLOCK, bytes += POLY1305_BLOCK)
+		poly1305_step(h, r, get_u64le(bytes), get_u64le(bytes + 8));
+	for (size_t i = 0; i < n; i++)
+		words[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
+	if (n > 0)
+		poly1305_step(h, r, words[0], words[1]);
+	memcpy(poly->h, h, sizeof h);
 }
 
 static inline void poly1305_finish(const struct poly1305 *poly, unsigned char tag[POLY1305_TAG])

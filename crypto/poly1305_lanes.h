@@ -22,7 +22,7 @@
 enum {
 	WIDTH = LANES / 2, /* blocks at a time */
 	STEP = WIDTH * POLY1305_BLOCK,
-	MANY = 4 * STEP /* bytes from which powers of the key pay */
+	MANY = 6 * STEP /* bytes from which powers of the key pay */
 };
 
 typedef uint32_t words __attribute__((vector_size(4 * LANES)));
@@ -147,10 +147,14 @@ static TARGET void mac_steps(struct mac *mac, const unsigned char *text, size_t 
 	quads sum[POLY1305_LIMBS];
 
 	memcpy(sum, mac->sum, sizeof sum);
-	for (; n > 0; n -= STEP, text += STEP) {
-		if (mac->begun)
-			limbs_multiply(sum, mac->step, mac->step5);
+	if (!mac->begun) {
+		limbs_add(sum, text);
 		mac->begun = true;
+		text += STEP;
+		n -= STEP;
+	}
+	for (; n > 0; n -= STEP, text += STEP) {
+		limbs_multiply(sum, mac->step, mac->step5);
 		limbs_add(sum, text);
 	}
 	memcpy(mac->sum, sum, sizeof sum);
@@ -185,7 +189,7 @@ static TARGET void mac_finish(struct mac *mac, size_t ad_len, size_t n,
 {
 	if (mac->many)
 		mac_narrow(mac);
-	poly1305_block(&mac->one, ad_len, n);
+	poly1305_step(mac->one.h, mac->one.r, ad_len, n);
 	poly1305_finish(&mac->one, tag);
 }
 
