@@ -15,10 +15,10 @@ struct poller_event {
 /* A poller: a descriptor, ended by close(). -1 with errno. */
 int poller_open(void);
 
-/* Report readiness of `fd`, both directions, edge by edge, to this source from now on; it may have
- * been reported to another before. NULL: report no more, `fd` is about to be closed. 0, or -1 with
- * errno. */
-int poller_watch(int poller, int fd, struct source *source);
+/* Report readiness of `fd`, in the directions that `wanted` names (READY_IN, READY_OUT), edge by
+ * edge, to this source from now on; it may have been reported to another before. NULL: report no
+ * more, `fd` is about to be closed. 0, or -1 with errno. */
+int poller_watch(int poller, int fd, struct source *source, uint8_t wanted);
 
 /* Wait at most `ms` (-1: for ever); the events filled in, 0 after a signal. */
 int poller_wait(int poller, struct poller_event *events, int max, int64_t ms);

@@ -14,12 +14,14 @@ int poller_open(void)
 	return epoll_create1(EPOLL_CLOEXEC);
 }
 
-int poller_watch(int poller, int fd, struct source *source)
+int poller_watch(int poller, int fd, struct source *source, uint8_t wanted)
 {
-	struct epoll_event event = {
-		.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET,
-		.data.ptr = source,
-	};
+	struct epoll_event event = { .events = EPOLLET, .data.ptr = source };
+
+	if (wanted & READY_IN)
+		event.events |= EPOLLIN | EPOLLRDHUP | EPOLLPRI;
+	if (wanted & READY_OUT)
+		event.events |= EPOLLOUT;
 
 	/* Closing ends the watch by itself only if no child has a copy of the descriptor, be it between
 	 * fork and exec: otherwise events would go on to come, for a source that is gone. */

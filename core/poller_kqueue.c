@@ -24,7 +24,7 @@ int poller_open(void)
 	return kq;
 }
 
-int poller_watch(int poller, int fd, struct source *source)
+int poller_watch(int poller, int fd, struct source *source, uint8_t wanted)
 {
 	struct kevent change[2];
 
@@ -34,6 +34,8 @@ int poller_watch(int poller, int fd, struct source *source)
 	EV_SET(&change[1], fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, 0, 0, source);
 	if (kevent(poller, &change[0], 1, NULL, 0, NULL) < 0)
 		return -1;
+	if (!(wanted & READY_OUT))
+		return 0;
 	/* A listener or the reading end of a pipe may know no writing: the first filter is enough. */
 	if (kevent(poller, &change[1], 1, NULL, 0, NULL) < 0 && errno != EINVAL && errno != EPIPE)
 		return -1;

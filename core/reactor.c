@@ -138,15 +138,26 @@ static void set_fd(struct source *source, int fd)
 	source->fd = fd;
 }
 
-int reactor_watch(struct source *source, int fd, uint8_t ready, void (*wake)(struct source *))
+static int watch(struct source *source, int fd, uint8_t wanted, uint8_t ready,
+		 void (*wake)(struct source *))
 {
 	set_fd(source, fd);
 	source->ready = ready;
 	source->wake = wake;
-	if (poller_watch(reactor.poller, fd, source) == 0)
+	if (poller_watch(reactor.poller, fd, source, wanted) == 0)
 		return 0;
 	set_fd(source, -1);
 	return -1;
+}
+
+int reactor_watch(struct source *source, int fd, uint8_t ready, void (*wake)(struct source *))
+{
+	return watch(source, fd, READY_IN | READY_OUT, ready, wake);
+}
+
+int reactor_watch_input(struct source *source, int fd, void (*wake)(struct source *))
+{
+	return watch(source, fd, READY_IN, 0, wake);
 }
 
 int reactor_move(struct source *from, struct source *to, void (*wake)(struct source *))
@@ -161,7 +172,7 @@ void reactor_forget(struct source *source)
 {
 	if (source->fd < 0)
 		return;
-	poller_watch(reactor.poller, source->fd, NULL);
+	poller_watch(reactor.poller, source->fd, NULL, 0);
 	close(source->fd);
 	set_fd(source, -1);
 }

@@ -51,6 +51,10 @@ void reactor_close(void);
 /* Watch source->fd, which is non-blocking. ready starts as `ready`. 0, or -1 with errno. */
 int reactor_watch(struct source *source, int fd, uint8_t ready, void (*wake)(struct source *));
 
+/* The same for input alone: for datagram sockets, which report room for output again with every datagram
+ * that leaves. */
+int reactor_watch_input(struct source *source, int fd, void (*wake)(struct source *));
+
 /* Hand the descriptor of `from` over to `to`, with what is known of its readiness. 0, or -1 with errno
  * and nothing changed. */
 int reactor_move(struct source *from, struct source *to, void (*wake)(struct source *));

@@ -278,6 +278,28 @@ static void test_listener(void **state)
 	reactor_turn(0);
 }
 
+/* Room for output is not reported, however much of it there is. */
+static void test_input_alone(void **state)
+{
+	struct owner *o = owner_new();
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
+	assert_int_equal(reactor_watch_input(&o->source, pair[0], woken), 0);
+	reactor_turn(0);
+	assert_int_equal(o->wakes, 0);
+	assert_int_equal(write(pair[0], "out", 3), 3);
+	reactor_turn(0);
+	assert_int_equal(o->wakes, 0);
+	assert_int_equal(write(pair[1], "in", 2), 2);
+	until(o->wakes > 0);
+	assert_int_equal(o->source.ready, READY_IN);
+	close(pair[1]);
+	owner_close(o);
+	reactor_turn(0);
+}
+
 static void test_bad_fd(void **state)
 {
 	struct owner *o = owner_pair();
@@ -311,6 +333,7 @@ int main(void)
 		reactor_test(test_reset),
 		reactor_test(test_refused),
 		reactor_test(test_listener),
+		reactor_test(test_input_alone),
 		reactor_test(test_bad_fd),
 		reactor_test(test_descriptors_after),
 	};
