@@ -1,7 +1,7 @@
 /*
- * TCP sockets: opened, bound, connected, accepted, and all their options. Called by service.c for
- * listeners and by dial.c for connections; owns nothing. What options are called where is in
- * socket_linux.c and socket_bsd.c.
+ * Sockets: opened, bound, connected, accepted, and all their options. Called by service.c for
+ * listeners, by dial.c for connections and by assoc.c for datagrams; owns nothing. What options are
+ * called where is in socket_linux.c and socket_bsd.c.
  */
 #include "net/socket.h"
 
@@ -22,17 +22,29 @@ enum {
 	FAST_BACKLOG = 1024, /* fast open connections not yet confirmed */
 	KEEP_PROBES = 5,
 	KEEP_IDLE_MAX = 32767, /* the kernel's limit */
-	KEEP_EVERY_MAX = 75
+	KEEP_EVERY_MAX = 75,
+	NEAR_BUFFER =
+		4
+		<< 20, /* bytes, for the datagrams of all clients; the kernel's limit may be less */
+	FAR_BUFFER = 1 << 20 /* for those of one */
 };
 
 /* What only makes things faster, by its bit in `said`. */
-enum extra { EXTRA_MULTIPATH, EXTRA_FAST_LISTEN, EXTRA_FAST_CONNECT, EXTRA_DSCP, EXTRA_OTHER };
+enum extra {
+	EXTRA_MULTIPATH,
+	EXTRA_FAST_LISTEN,
+	EXTRA_FAST_CONNECT,
+	EXTRA_DSCP,
+	EXTRA_WHOLE,
+	EXTRA_OTHER
+};
 
 static const char *const extra_names[] = {
 	[EXTRA_MULTIPATH] = "multipath TCP",
 	[EXTRA_FAST_LISTEN] = "TCP fast open for accepted connections",
 	[EXTRA_FAST_CONNECT] = "TCP fast open",
 	[EXTRA_DSCP] = "the DSCP mark",
+	[EXTRA_WHOLE] = "forbidding that datagrams are cut into fragments",
 	[EXTRA_OTHER] = "a socket option",
 };
 
@@ -163,6 +175,19 @@ static bool is_mapped(const struct sockaddr *address)
 	return IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr);
 }
 
+static bool is_any(const struct sockaddr *address)
+{
+	struct sockaddr_in6 in6;
+	struct sockaddr_in in;
+
+	if (address->sa_family == AF_INET6) {
+		memcpy(&in6, address, sizeof(in6));
+		return IN6_IS_ADDR_UNSPECIFIED(&in6.sin6_addr);
+	}
+	memcpy(&in, address, sizeof(in));
+	return in.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
 /* Leave from the address the user chose, or not at all. */
 static int bind_source(int fd, const struct sockaddr *target, const struct socket_options *options)
 {
@@ -279,4 +304,74 @@ int socket_unsent(int fd)
 	int bytes = 0;
 
 	return request_unsent && ioctl(fd, request_unsent, &bytes) == 0 ? bytes : 0;
+}
+
+/* What both kinds have in common. Merging only makes things faster: a kernel without it says no. */
+static void set_datagram_manners(int fd, int family, const struct socket_options *options,
+				 bool whole, int buffer)
+{
+	set_dscp(fd, family, options->dscp);
+	set_buffers(fd, buffer, buffer);
+	set_number(fd, OPTION_MERGE, 1);
+	if (platform_fragments(fd, family, !whole) < 0)
+		fall_back(EXTRA_WHOLE);
+}
+
+static int open_datagram(int family)
+{
+	return socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+int socket_receive(const struct sockaddr *address, socklen_t len,
+		   const struct socket_options *options, bool v6only, bool whole)
+{
+	int family = address->sa_family, fd = open_datagram(family);
+
+	if (fd < 0)
+		return -1;
+	if (options->reuse_port && set(fd, SOL_SOCKET, SO_REUSEPORT, 1) < 0)
+		return close_failed(fd);
+	if (family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only) < 0)
+		return close_failed(fd);
+	if (is_any(address) && platform_tell_origin(fd, family) < 0)
+		return close_failed(fd);
+	set_datagram_manners(fd, family, options, whole, NEAR_BUFFER);
+	if (bind(fd, address, len) < 0)
+		return close_failed(fd);
+	return fd;
+}
+
+int socket_send_to(const struct sockaddr *to, socklen_t len, bool connected,
+		   const struct socket_options *options, bool whole)
+{
+	int family = to->sa_family, fd = open_datagram(family);
+
+	if (fd < 0)
+		return -1;
+	if (family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) < 0)
+		return close_failed(fd);
+	if (set_path(fd, to, options) < 0)
+		return close_failed(fd);
+	set_datagram_manners(fd, family, options, whole, FAR_BUFFER);
+	if (connected && connect(fd, to, len) < 0)
+		return close_failed(fd);
+	return fd;
+}
+
+int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len)
+{
+	return connect(fd, to, len);
+}
+
+bool socket_segments(int fd)
+{
+	return set_number(fd, OPTION_SEGMENT, 0) == 0;
+}
+
+bool socket_name(int fd, struct sockaddr_storage *name)
+{
+	socklen_t len = sizeof(*name);
+
+	memset(name, 0, sizeof(*name));
+	return getsockname(fd, (struct sockaddr *)name, &len) == 0;
 }

@@ -53,4 +53,26 @@ void socket_reset_on_close(int fd);
 /* Bytes written that the peer's kernel has not acknowledged; 0 also where the system cannot tell. */
 int socket_unsent(int fd);
 
+/* Datagrams. What is received and sent in one piece is in net/datagram.h. */
+
+/* A datagram socket that listens; on any address it says where each datagram was sent to. `whole`: none that
+ * it sends is cut into fragments (DF). fd, or -1 with errno. */
+int socket_receive(const struct sockaddr *address, socklen_t len,
+		   const struct socket_options *options, bool v6only, bool whole);
+
+/* A datagram socket that we send from. `to` has the family, and the address if `connected`: then only that
+ * one may answer. fd, or -1 with errno; a source address of the other family is an error
+ * (EADDRNOTAVAIL). */
+int socket_send_to(const struct sockaddr *to, socklen_t len, bool connected,
+		   const struct socket_options *options, bool whole);
+
+/* Connect it anew, to another address of the family. 0, or -1 with errno. */
+int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len);
+
+/* True if the kernel can cut one write into many datagrams. */
+bool socket_segments(int fd);
+
+/* The address of ours that a connection came to. False if it is no more. */
+bool socket_name(int fd, struct sockaddr_storage *name);
+
 #endif

@@ -16,6 +16,8 @@ enum socket_option {
 	OPTION_LATE_PORT,    /* bind() to an address leaves the port to connect() */
 	OPTION_MARK,
 	OPTION_INTERFACE, /* by name */
+	OPTION_MERGE,	  /* GRO: datagrams of equal size come as one */
+	OPTION_SEGMENT,	  /* GSO: one write leaves as datagrams of this size */
 	OPTION_COUNT
 };
 
@@ -24,6 +26,12 @@ struct option_name {
 };
 
 extern const struct option_name option_names[OPTION_COUNT];
+
+/* Say where each datagram was sent to (net/datagram.h). 0, or -1 with errno. */
+int platform_tell_origin(int fd, int family);
+
+/* May datagrams be cut into fragments on their way? If not, they carry DF. 0, or -1 with errno. */
+int platform_fragments(int fd, int family, bool may);
 
 /* The ioctl that counts bytes not yet acknowledged, or 0. */
 extern const unsigned long request_unsent;
