@@ -69,8 +69,10 @@ static void tick(struct timer *timer)
 		session_close(stuck, WHY_MEMORY);
 	engine_serve_waiting(engine, NULL);
 	block_trim(&engine->blocks, KEPT_BLOCKS);
+	datagram_rest(reactor_now());
 	log_flush(reactor_now());
-	engine->quiet_ticks = engine->sessions.live > 0 ? 0 : engine->quiet_ticks + 1;
+	bool busy = engine->sessions.live > 0 || engine->assocs.live > 0;
+	engine->quiet_ticks = busy ? 0 : engine->quiet_ticks + 1;
 	if (engine->quiet_ticks < TICKS_AFTER_LAST)
 		reactor_after(&engine->tick, TICK);
 }
@@ -95,6 +97,16 @@ int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks)
 	return 0;
 }
 
+int engine_open_datagrams(struct engine *engine, uint32_t assocs)
+{
+	if (datagram_open() < 0 || assocs_open(&engine->assocs, assocs) < 0)
+		return -1;
+	return parcels_open(&engine->parcels) < 0 ||
+			       controls_open(&engine->controls, engine->sessions.max) < 0
+		       ? -1
+		       : 0;
+}
+
 int engine_lend(struct engine *engine, struct wire_key *key)
 {
 	size_t size = wire_lease_size(key);
@@ -117,8 +129,14 @@ void engine_close(struct engine *engine)
 {
 	close_all(&engine->strangers);
 	close_all(&engine->guests);
+	if (engine->assocs.buckets)
+		assocs_end(&engine->assocs);
 	reactor_cancel(&engine->tick);
 	reactor_turn(0); /* buries them */
+	assocs_close(&engine->assocs);
+	controls_close(&engine->controls);
+	parcels_close(&engine->parcels);
+	datagram_close();
 	block_close(&engine->blocks);
 	slab_close(&engine->leases);
 	slab_close(&engine->sessions);
@@ -181,8 +199,8 @@ static unsigned count_descriptors(void)
 
 void engine_report(const struct engine *engine, uint32_t salts)
 {
-	log_info("state: %u sessions, 0 associations, %u blocks held, %u descriptors, %u look-ups "
+	log_info("state: %u sessions, %u associations, %u blocks held, %u descriptors, %u look-ups "
 		 "out, %u salts",
-		 engine->sessions.live, engine->blocks.leased, count_descriptors(),
-		 resolve_pending(), salts);
+		 engine->sessions.live, engine->assocs.live, engine->blocks.leased,
+		 count_descriptors(), resolve_pending(), salts);
 }

@@ -9,6 +9,9 @@
 #include "core/list.h"
 #include "core/slab.h"
 #include "core/timer.h"
+#include "net/assoc.h"
+#include "net/control.h"
+#include "net/parcel.h"
 
 #include <stdbool.h>
 
@@ -16,7 +19,13 @@ struct session;
 struct wire_key;
 
 /* Kinds of lines that peers cause, each with a ration of its own (log_peer). */
-enum log_kind { LOG_KIND_ACCEPT, LOG_KIND_RESOLVE, LOG_KIND_CONNECT, LOG_KIND_REFUSED };
+enum log_kind {
+	LOG_KIND_ACCEPT,
+	LOG_KIND_RESOLVE,
+	LOG_KIND_CONNECT,
+	LOG_KIND_REFUSED,
+	LOG_KIND_PACKET
+};
 
 enum {
 	ENGINE_SERVING = 2, /* blocks that are enough for the smallest step of any flow */
@@ -34,12 +43,18 @@ struct engine {
 	struct list guests;	/* all others, oldest first */
 	struct list waiting;	/* sessions that wait for blocks, first come first served */
 	struct session *served; /* was woken from there and has not run yet, or NULL */
-	struct timer tick;	/* once a second while there is anything to look after */
-	unsigned quiet_ticks;	/* since the last session ended */
+	struct assocs assocs;	/* UDP; opened by engine_open_datagrams() */
+	struct controls controls;
+	struct parcels parcels;
+	struct timer tick;    /* once a second while there is anything to look after */
+	unsigned quiet_ticks; /* since the last session ended */
 };
 
 /* Room for so many sessions and blocks. 0, or -1 with errno. After reactor_open(). */
 int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks);
+
+/* Room for so many associations, too. 0, or -1 with errno. */
+int engine_open_datagrams(struct engine *engine, uint32_t assocs);
 
 /* Give a key access to the leases that its method may need. Before it is used. 0, or -1 with errno. */
 int engine_lend(struct engine *engine, struct wire_key *key);
@@ -50,7 +65,7 @@ void engine_close(struct engine *engine);
 /* Something ran short (descriptors, sessions): end the oldest stranger. False if there is none. */
 bool engine_evict(struct engine *engine);
 
-/* There is a session again: keep the tick going. */
+/* There is a session or an association again: keep the tick going. */
 void engine_stir(struct engine *engine);
 
 /* A session must wait for blocks, once: at the end of the queue for ENGINE_SERVING beside the reserve; or at

@@ -7,6 +7,8 @@
 #include "core/bytes.h"
 #include "core/log.h"
 #include "crypto/kdf.h"
+#include "net/carry.h"
+#include "net/datagram.h"
 #include "net/session.h"
 
 #include <errno.h>
@@ -19,8 +21,10 @@ enum {
 	PAUSE = 100,		  /* ms until accepting is tried again */
 	CONNECT_TIME_MAX = 10000, /* ms */
 	HANDSHAKE_MIN = 40000,
-	HANDSHAKE_SPAN = 60000,		      /* ms */
-	SERVER_IDLE_MIN = 24 * 60 * 60 * 1000 /* ms; contract 2.9 */
+	HANDSHAKE_SPAN = 60000,		       /* ms */
+	SERVER_IDLE_MIN = 24 * 60 * 60 * 1000, /* ms; contract 2.9 */
+	ASSOC_MIN = 10000,		       /* ms; contract 2.9 */
+	SESSION_MIN = 60000 /* of SIP022: whose packets are that long in time (PROTOCOL 5.6) */
 };
 
 /* A time that neither tells what was sent nor which program answers: it hangs on the key alone. */
@@ -42,6 +46,17 @@ static int lend_keys(struct service *service)
 	return 0;
 }
 
+static uint64_t assoc_time(const struct service *service)
+{
+	const struct wire_key *key =
+		service->role->near_sealed ? &service->key : &service->upstreams.all[0].key;
+	uint64_t time = service->udp_timeout;
+
+	if (!time)
+		time = service->timeout > ASSOC_MIN ? service->timeout : ASSOC_MIN;
+	return key->format == &wire_2022 && time < SESSION_MIN ? SESSION_MIN : time;
+}
+
 int service_init(struct service *service)
 {
 	bool server = service->role->near_sealed;
@@ -54,6 +69,7 @@ int service_init(struct service *service)
 	service->idle_time = !server				  ? 0
 			     : service->timeout > SERVER_IDLE_MIN ? service->timeout
 								  : SERVER_IDLE_MIN;
+	service->assoc_time = assoc_time(service);
 	return lend_keys(service);
 }
 
@@ -147,6 +163,26 @@ int service_listen(struct service *service, const struct endpoint *at, bool v6on
 	return 0;
 }
 
+int service_listen_datagrams(struct service *service, const struct endpoint *at, bool v6only)
+{
+	bool whole = service->mtu && service->role->near_sealed;
+	unsigned number = service->datagram_count;
+	struct sockaddr_storage address;
+	socklen_t len = endpoint_socket(at, &address);
+
+	if (len == 0 || number == LISTENERS_MAX) {
+		errno = len == 0 ? EADDRNOTAVAIL : ENOSPC;
+		return -1;
+	}
+	int fd = socket_receive((struct sockaddr *)&address, len, &service->sockets, v6only, whole);
+	if (fd < 0)
+		return -1;
+	service->datagrams[number] =
+		(struct listener){ .source.fd = fd, .service = service, .number = (uint8_t)number };
+	service->datagram_count++;
+	return 0;
+}
+
 int service_start(struct service *service)
 {
 	timer_init(&service->pause, pause_over);
@@ -156,11 +192,22 @@ int service_start(struct service *service)
 		if (reactor_watch(source, source->fd, READY_IN, listener_woken) < 0)
 			return -1;
 	}
+	for (unsigned i = 0; i < service->datagram_count; i++) {
+		struct source *source = &service->datagrams[i].source;
+
+		if (reactor_watch_input(source, source->fd, carry_near_woken) < 0)
+			return -1;
+	}
 	return 0;
 }
 
 void service_close(struct service *service)
 {
+	for (unsigned i = 0; i < service->datagram_count; i++) {
+		datagram_leave(service->datagrams[i].source.fd);
+		reactor_forget(&service->datagrams[i].source);
+	}
+	service->datagram_count = 0;
 	for (unsigned i = 0; i < service->listener_count; i++)
 		reactor_forget(&service->listeners[i].source);
 	service->listener_count = 0;

@@ -17,6 +17,8 @@ enum { LISTENERS_MAX = 12 };
 struct listener {
 	struct source source;
 	struct service *service;
+	uint8_t number; /* among its kind */
+	uint8_t batch;	/* for datagram_receive() */
 };
 
 struct service {
@@ -28,6 +30,8 @@ struct service {
 	struct upstreams upstreams; /* far side sealed: where to relay to */
 	const void *own;	    /* what the role needs besides; the engine does not look */
 	uint64_t timeout;	    /* ms; contract: `timeout` */
+	uint64_t udp_timeout;	    /* ms; 0: follows from that */
+	unsigned mtu; /* bytes of an IP packet between client and server; 0: no limit */
 
 	/* The service's own. */
 	uint64_t handshake_time; /* ms from accept until a silent or silenced near side is closed */
@@ -35,7 +39,10 @@ struct service {
 	uint64_t idle_time;	 /* ms without traffic until an open relay is closed; 0: never */
 	struct listener listeners[LISTENERS_MAX];
 	unsigned listener_count;
-	struct timer pause; /* accepting waits for descriptors */
+	struct listener datagrams[LISTENERS_MAX];
+	unsigned datagram_count; /* 0: no UDP */
+	uint64_t assoc_time;	 /* ms without traffic until an association ends */
+	struct timer pause;	 /* accepting waits for descriptors */
 	uint64_t accepted, up_bytes, down_bytes;
 };
 
@@ -44,6 +51,9 @@ int service_init(struct service *service);
 
 /* Listen on one more address. 0, or -1 with errno. Accepting begins with service_start(). */
 int service_listen(struct service *service, const struct endpoint *at, bool v6only);
+
+/* The same for datagrams. datagram_open() has run. */
+int service_listen_datagrams(struct service *service, const struct endpoint *at, bool v6only);
 
 /* Accept, from the reactor of this process. 0, or -1 with errno. */
 int service_start(struct service *service);

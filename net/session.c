@@ -8,11 +8,13 @@
  * dialled. RELAY: two flows are pumped until both have ended. SILENT lies off the path: a near side
  * that does not prove that it knows the key is read and discarded until it leaves or its handshake
  * time, counted from accept, is over. Where nothing can be proved (stream ciphers), that is the
- * answer to a target that cannot be reached, too.
+ * answer to a target that cannot be reached, too. ATTEND is the other side path: a near side that asked for
+ * UDP ASSOCIATE has no relay; its connection says how long its associations live, and that is all.
  */
 #include "net/session.h"
 
 #include "core/log.h"
+#include "net/control.h"
 #include "net/engine.h"
 #include "net/handshake.h"
 #include "net/service.h"
@@ -23,7 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEARN, ROUTE, CONNECT, RELAY, SILENT };
+enum { LEARN, ROUTE, CONNECT, RELAY, SILENT, ATTEND };
 
 enum {
 	UNSENT_LOOK =
@@ -211,9 +213,17 @@ static enum step silent(struct session *s)
 	return FAIL;
 }
 
+static enum step attend(struct session *s)
+{
+	if (handshake_discard(s) == WAIT)
+		return WAIT;
+	s->why = WHY_DONE;
+	return FAIL;
+}
+
 static enum step (*const life[])(struct session *) = {
 	[LEARN] = learn, [ROUTE] = route,   [CONNECT] = connect_hop,
-	[RELAY] = relay, [SILENT] = silent,
+	[RELAY] = relay, [SILENT] = silent, [ATTEND] = attend,
 };
 
 /* The keys of both directions go; what was moved counts for the user who moved it. */
@@ -264,6 +274,8 @@ static uint64_t limit(const struct session *s)
 		return s->began + service->handshake_time;
 	case SILENT:
 		return s->arrived + service->handshake_time;
+	case ATTEND:
+		return 0;
 	case RELAY:
 		if (s->up.state != FLOW_RUNS || s->down.state != FLOW_RUNS || failed(s))
 			return s->moved + service->timeout;
@@ -343,6 +355,9 @@ static void advance(struct session *s)
 			return;
 		case MUTE:
 			fall_silent(s);
+			break;
+		case STAY:
+			s->step = ATTEND;
 			break;
 		case FAIL:
 			session_close(s, s->why);
@@ -444,6 +459,8 @@ void session_close(struct session *s, enum why why)
 		sodium_memzero(s->shake, sizeof(s->shake)); /* perhaps half a login */
 	if (s->step == CONNECT)
 		dial_end(&s->dial);
+	if (s->control)
+		control_leave(&engine->controls, s->control);
 	reactor_forget(&s->near);
 	reactor_forget(&s->far);
 	reactor_cancel(&s->timer);

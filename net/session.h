@@ -12,6 +12,7 @@
 #include "net/role.h"
 #include "net/wire.h"
 
+struct control;
 struct service;
 
 /* Why a session ended; the words of its log line are in session.c. */
@@ -48,6 +49,7 @@ struct session {
 	struct list waiting; /* in the engine's waiting, or in no list */
 	struct service *service;
 	const struct wire_key *key; /* of the sealed side */
+	struct control *control;    /* it asked for UDP ASSOCIATE; else NULL */
 	struct flow up, down;
 	struct wire_state up_wire, down_wire;
 	uint64_t up_bytes, down_bytes; /* payload that was passed on */

@@ -70,3 +70,19 @@ size_t socks_write_reply(unsigned char *to, enum socks_reply reply, const struct
 	to[2] = 0;
 	return REQUEST_HEAD + endpoint_write(bound, to + REQUEST_HEAD);
 }
+
+int socks_read_datagram(const unsigned char *bytes, size_t n, struct endpoint *target)
+{
+	int used;
+
+	if (n < 3 || bytes[2] != 0)
+		return -1;
+	used = endpoint_read(target, bytes + 3, n - 3);
+	return used > 0 ? 3 + used : -1;
+}
+
+size_t socks_write_datagram(unsigned char *to, const struct endpoint *source)
+{
+	to[0] = to[1] = to[2] = 0;
+	return 3 + endpoint_write(source, to + 3);
+}

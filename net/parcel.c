@@ -1,0 +1,113 @@
+/*
+ * See parcel.h.
+ */
+#include "net/parcel.h"
+
+#include "net/engine.h"
+#include "net/service.h"
+
+static struct engine *engine_of(const struct assoc *assoc)
+{
+	return assoc->service->engine;
+}
+
+int parcels_open(struct parcels *parcels)
+{
+	*parcels = (struct parcels){ 0 };
+	return slab_open(&parcels->slab, sizeof(struct parcel), PARCELS_MAX);
+}
+
+void parcels_close(struct parcels *parcels)
+{
+	if (parcels->slab.base)
+		slab_close(&parcels->slab);
+	parcels->slab.base = NULL;
+}
+
+static uint32_t blocks_for(size_t n)
+{
+	return (uint32_t)((n + BLOCK_ROOM - 1) / BLOCK_ROOM);
+}
+
+/* Sessions come first: parcels take only of what is plenty. */
+static bool has_room(const struct engine *engine, size_t n)
+{
+	const struct block_pool *blocks = &engine->blocks;
+
+	return engine->parcels.blocks + blocks_for(n) <= blocks->max / PARCEL_BLOCKS_SHARE &&
+	       list_empty(&engine->waiting) &&
+	       blocks->max - blocks->leased >= blocks_for(n) + ENGINE_SERVING + ENGINE_RESERVE;
+}
+
+bool parcel_fill(struct parcel *parcel, const unsigned char *bytes, size_t n)
+{
+	struct engine *engine = engine_of(parcel->assoc);
+
+	if (n == 0)
+		return true;
+	if (!has_room(engine, n) || chain_append(&engine->blocks, &parcel->chain, bytes, n) < 0)
+		return false;
+	parcel->n = (uint32_t)n;
+	engine->parcels.blocks += blocks_for(n);
+	return true;
+}
+
+struct parcel *parcel_keep(struct assoc *assoc, const unsigned char *bytes, size_t n)
+{
+	struct parcel *parcel = NULL;
+
+	if (assoc->parcel_count < PARCELS_EACH)
+		parcel = slab_take(&engine_of(assoc)->parcels.slab);
+	if (!parcel)
+		return NULL;
+	parcel->assoc = assoc;
+	assoc->parcel_count++;
+	list_init(&parcel->link);
+	list_append(&assoc->parcels, &parcel->link);
+	if (parcel_fill(parcel, bytes, n))
+		return parcel;
+	parcel_drop(parcel);
+	return NULL;
+}
+
+static void answered(struct lookup *lookup)
+{
+	struct parcel *parcel = container_of(lookup, struct parcel, lookup);
+
+	parcel->done(parcel);
+}
+
+enum resolve_status parcel_ask(struct parcel *parcel, const char *name,
+			       void (*done)(struct parcel *))
+{
+	parcel->done = done;
+	return resolve_start(&parcel->lookup, name, answered);
+}
+
+unsigned char *parcel_unpack(const struct parcel *parcel)
+{
+	unsigned char *room = datagram_room(parcel->n);
+
+	if (parcel->n > 0)
+		chain_peek(&parcel->chain, room, parcel->n);
+	return room;
+}
+
+void parcel_drop(struct parcel *parcel)
+{
+	struct engine *engine = engine_of(parcel->assoc);
+
+	resolve_release(&parcel->lookup);
+	chain_return(&engine->blocks, &parcel->chain);
+	engine->parcels.blocks -= blocks_for(parcel->n);
+	parcel->assoc->parcel_count--;
+	list_remove(&parcel->link);
+	slab_give(&engine->parcels.slab, parcel);
+	engine_serve_waiting(engine, NULL);
+}
+
+void parcels_drop(struct assoc *assoc)
+{
+	while (!list_empty(&assoc->parcels))
+		parcel_drop(container_of(assoc->parcels.next, struct parcel, link));
+}

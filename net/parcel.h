@@ -1,0 +1,54 @@
+/*
+ * Datagrams that wait for the address of a name: a target's, or a server's. Their bytes lie in
+ * blocks. There are few, in all and of each association: more are lost, as on any full queue.
+ */
+#ifndef NET_PARCEL_H
+#define NET_PARCEL_H
+
+#include "core/block.h"
+#include "net/assoc.h"
+
+enum {
+	PARCELS_MAX = 256,
+	PARCELS_EACH = 64,	/* of one association */
+	PARCEL_BLOCKS_SHARE = 4 /* at most this part of all blocks */
+};
+
+struct parcel {
+	struct list link; /* in the association's */
+	struct assoc *assoc;
+	struct chain chain;
+	uint32_t n;
+	uint16_t port;	      /* of the target */
+	struct lookup lookup; /* of the target's name */
+	/* Its name has an answer, or none. */
+	void (*done)(struct parcel *);
+};
+
+struct parcels {
+	struct slab slab;
+	uint32_t blocks; /* that parcels hold */
+};
+
+int parcels_open(struct parcels *parcels);
+void parcels_close(struct parcels *parcels);
+
+/* Keep n bytes, or none yet (NULL, 0), for this association. NULL: there is no room. */
+struct parcel *parcel_keep(struct assoc *assoc, const unsigned char *bytes, size_t n);
+
+/* Ask for the name that the bytes are to go to. done() is called later if the answer is RESOLVE_PENDING. */
+enum resolve_status parcel_ask(struct parcel *parcel, const char *name,
+			       void (*done)(struct parcel *));
+
+/* Put n bytes into one that has none. False: there is no room. */
+bool parcel_fill(struct parcel *parcel, const unsigned char *bytes, size_t n);
+
+/* Its bytes in datagram_room(); they may be sealed and sent from there. */
+unsigned char *parcel_unpack(const struct parcel *parcel);
+
+void parcel_drop(struct parcel *parcel);
+
+/* All of an association. */
+void parcels_drop(struct assoc *assoc);
+
+#endif
