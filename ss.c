@@ -20,7 +20,7 @@ struct applet {
 };
 
 static const struct applet applets[] = {
-	{ "ss-local", local_main }, { "ss-server", server_main }, { "ss-tunnel", NULL },
+	{ "ss-local", local_main }, { "ss-server", server_main }, { "ss-tunnel", tunnel_main },
 	{ "ss-redir", NULL },	    { "ss-manager", NULL },	  { "ss-key", key_main },
 };
 

@@ -18,8 +18,9 @@
 #include <unistd.h>
 
 enum {
-	SPARE_DESCRIPTORS = 64,	 /* listeners, name look-ups, log, ... */
+	SPARE_DESCRIPTORS = 64, /* listeners, name look-ups, log, ... */
 	SESSIONS_MAX = 1 << 18,
+	ASSOCS_MAX = 1 << 14, /* unless the settings ask for more */
 	BLOCKS_PER_MIB = (1 << 20) / BLOCK_SIZE
 };
 
@@ -30,7 +31,8 @@ struct program_state {
 	struct engine engine;
 	struct service *services;
 	unsigned service_count;
-	struct replay *replay;
+	uint32_t assocs; /* UDP clients at once; 0: no UDP */
+	struct replay *replay, *packet_replay;
 	struct salts *salts; /* a server's */
 };
 
@@ -70,10 +72,64 @@ static enum resolve_status resolve_now(struct lookup *lookup, const struct endpo
 	return status;
 }
 
+/* What the i-th service does. */
+static enum mode mode_of(unsigned i)
+{
+	const struct settings_place *place = settings_place(&program.settings, i);
+	bool own = program.kind->role->near_sealed && place->mode;
+
+	return own ? (enum mode)(place->mode - 1) : (enum mode)program.settings.mode;
+}
+
+static unsigned count_services(void)
+{
+	unsigned n = 1;
+
+	while (program.kind->role->near_sealed && settings_place(&program.settings, n))
+		n++;
+	return n;
+}
+
+/* Is there a service that does not exclude this? */
+static bool serves(enum mode excluded)
+{
+	for (unsigned i = 0; i < count_services(); i++)
+		if (mode_of(i) != excluded)
+			return true;
+	return false;
+}
+
+static unsigned long spare(unsigned long descriptors)
+{
+	return descriptors > 2 * SPARE_DESCRIPTORS ? descriptors - SPARE_DESCRIPTORS
+						   : descriptors / 2;
+}
+
+/* UDP takes a quarter of the descriptors at most, or what the settings say, but never so many that TCP has less than a
+ * quarter. */
+static uint32_t assoc_limit(const struct settings *settings, unsigned long descriptors)
+{
+	unsigned long all = spare(descriptors), limit = all / 4;
+	unsigned long most = serves(MODE_UDP_ONLY) ? all / 4 * 3 : all;
+
+	if (!serves(MODE_TCP_ONLY))
+		return 0;
+	if (limit > ASSOCS_MAX)
+		limit = ASSOCS_MAX;
+	if (settings->udp_max_associations)
+		limit = settings->udp_max_associations;
+	if (limit > most) {
+		log_warn("udp_max_associations: %lu is all that the limit of open files (%lu) "
+			 "allows",
+			 most, descriptors);
+		limit = most;
+	}
+	return (uint32_t)(limit > 0 ? limit : 1);
+}
+
 static uint32_t session_limit(const struct settings *settings, unsigned long descriptors)
 {
-	unsigned long limit = descriptors > 2 * SPARE_DESCRIPTORS ? (descriptors - SPARE_DESCRIPTORS) / 2
-								  : descriptors / 2;
+	unsigned long limit = (spare(descriptors) - program.assocs) / 2;
 
 	if (limit > SESSIONS_MAX)
 		limit = SESSIONS_MAX;
@@ -93,40 +149,56 @@ static void make_service(struct service *service, unsigned i, uint32_t sessions)
 		.sockets = settings->socket,
 		.own = settings,
 		.timeout = (uint64_t)settings->timeout * 1000,
+		.udp_timeout = (uint64_t)settings->udp_timeout * 1000,
+		.mtu = settings->mtu,
 	};
 	program.kind->configure(service, settings, i);
 	service->key.replay = program.replay;
+	service->key.packet_replay = program.packet_replay;
 	service->key.salts = program.salts;
-	for (unsigned u = 0; u < service->upstreams.count; u++)
+	for (unsigned u = 0; u < service->upstreams.count; u++) {
 		service->upstreams.all[u].key.replay = program.replay;
+		service->upstreams.all[u].key.packet_replay = program.packet_replay;
+	}
 	if (service_init(service) < 0)
-		die("no memory for the ciphers of %u sessions: %s (see max_sessions)", sessions, strerror(errno));
+		die("no memory for the ciphers of %u sessions: %s (see max_sessions)", sessions,
+		    strerror(errno));
 }
 
-static unsigned count_services(void)
+static void open_replay(struct replay **replay)
 {
-	unsigned n = 1;
+	*replay = replay_open(program.settings.replay_size);
+	if (!*replay)
+		die("no memory for the replay memory of %u salts: %s (see replay_size)",
+		    program.settings.replay_size, strerror(errno));
+}
 
-	while (program.kind->role->near_sealed && settings_place(&program.settings, n))
-		n++;
-	return n;
+/* A stream of datagrams would flush what TCP remembers in seconds: each has its own. */
+static void open_datagrams(void)
+{
+	if (program.assocs == 0)
+		return;
+	if (engine_open_datagrams(&program.engine, program.assocs) < 0)
+		die("no memory for %u associations: %s (see udp_max_associations)", program.assocs,
+		    strerror(errno));
+	open_replay(&program.packet_replay);
 }
 
 static void make_services(unsigned long descriptors)
 {
 	const struct settings *settings = &program.settings;
+	program.assocs = assoc_limit(settings, descriptors);
 	uint32_t sessions = session_limit(settings, descriptors);
 
 	if (engine_open(&program.engine, sessions, settings->buffer_limit * BLOCKS_PER_MIB) < 0)
-		die("no memory for %u sessions and %u MiB of buffers: %s (see max_sessions and buffer_limit)",
+		die("no memory for %u sessions and %u MiB of buffers: %s (see max_sessions and "
+		    "buffer_limit)",
 		    sessions, settings->buffer_limit, strerror(errno));
-	program.replay = replay_open(settings->replay_size);
-	if (!program.replay)
-		die("no memory for the replay memory of %u salts: %s (see replay_size)", settings->replay_size,
-		    strerror(errno));
+	open_replay(&program.replay);
+	open_datagrams();
 	if (program.kind->role->near_sealed && !(program.salts = salts_open(settings->replay_size)))
-		die("no memory for %u salts of a minute: %s (see replay_size)", settings->replay_size,
-		    strerror(errno));
+		die("no memory for %u salts of a minute: %s (see replay_size)",
+		    settings->replay_size, strerror(errno));
 	program.service_count = count_services();
 	program.services = calloc(program.service_count, sizeof(*program.services));
 	if (!program.services)
@@ -145,7 +217,8 @@ static bool v6only(const struct endpoint *at, const struct endpoint *all, unsign
 }
 
 /* Listen on an address, or on the first address of a name. 0, or -1 with errno. */
-static int listen_on(struct service *service, const struct endpoint *at, bool only6)
+static int listen_on(struct service *service, const struct endpoint *at, bool only6,
+		     int (*begin)(struct service *, const struct endpoint *, bool))
 {
 	struct endpoint literal = *at;
 
@@ -160,32 +233,40 @@ static int listen_on(struct service *service, const struct endpoint *at, bool on
 		endpoint_from_address(&literal, &lookup.answer->addresses[0], at->port);
 		resolve_release(&lookup);
 	}
-	return service_listen(service, &literal, only6);
+	return begin(service, &literal, only6);
 }
 
-/* How many of its addresses a service listens on. */
-static unsigned listen_on_some(struct service *service, unsigned i)
+/* Listen on each of the addresses of the i-th service; how many it could. */
+static unsigned listen_on_each(unsigned i, const char *listening,
+			       int (*begin)(struct service *, const struct endpoint *, bool))
 {
 	const struct endpoint *at;
-	unsigned n = program.kind->listen_on(&program.settings, i, &at);
+	unsigned n = program.kind->listen_on(&program.settings, i, &at), could = 0;
 	char text[ENDPOINT_TEXT];
 
 	for (unsigned a = 0; a < n; a++) {
 		endpoint_print(&at[a], text, sizeof(text));
-		if (listen_on(service, &at[a], v6only(&at[a], at, n)) == 0)
-			log_info("%s %s", program.kind->listening, text);
-		else
+		if (listen_on(&program.services[i], &at[a], v6only(&at[a], at, n), begin) == 0) {
+			log_info("%s %s", listening, text);
+			could++;
+		} else {
 			log_warn("cannot listen on %s: %s", text, strerror(errno));
+		}
 	}
-	return service->listener_count;
+	return could;
 }
 
 static void listen_on_all(void)
 {
 	unsigned listeners = 0;
 
-	for (unsigned i = 0; i < program.service_count; i++)
-		listeners += listen_on_some(&program.services[i], i);
+	for (unsigned i = 0; i < program.service_count; i++) {
+		if (mode_of(i) != MODE_UDP_ONLY)
+			listeners += listen_on_each(i, program.kind->listening, service_listen);
+		if (mode_of(i) != MODE_TCP_ONLY)
+			listeners += listen_on_each(i, program.kind->listening_udp,
+						    service_listen_datagrams);
+	}
 	if (listeners == 0)
 		die("failed to listen on any address");
 }
@@ -203,7 +284,8 @@ static void check_upstreams(void)
 			continue;
 		switch (resolve_now(&lookup, where)) {
 		case RESOLVE_NOT_FOUND:
-			die("failed to resolve the provided hostname: %s does not exist", where->host);
+			die("failed to resolve the provided hostname: %s does not exist",
+			    where->host);
 		case RESOLVE_FAILED:
 			log_warn("no name server answers for %s; trying on", where->host);
 			break;
@@ -235,6 +317,8 @@ static void close_all(void)
 	resolve_close();
 	reactor_close();
 	replay_close(program.replay);
+	if (program.packet_replay)
+		replay_close(program.packet_replay);
 	if (program.salts)
 		salts_close(program.salts);
 	for (unsigned i = 0; i < program.service_count; i++)
@@ -262,7 +346,8 @@ int applet_run(const struct applet_kind *kind, int argc, char **argv)
 	if (settings->pid_file)
 		process_daemon(settings->pid_file);
 
-	const struct resolve_options names = { .servers = settings->nameserver, .ipv6_first = settings->ipv6_first };
+	const struct resolve_options names = { .servers = settings->nameserver,
+					       .ipv6_first = settings->ipv6_first };
 
 	if (reactor_open() < 0)
 		die("cannot open an event queue: %s", strerror(errno));

@@ -10,13 +10,15 @@
 
 int local_main(int argc, char **argv);
 int server_main(int argc, char **argv);
+int tunnel_main(int argc, char **argv);
 int key_main(int argc, char **argv);
 
 /* What makes an applet that serves. */
 struct applet_kind {
 	enum program program;
 	const struct role *role;
-	const char *listening; /* the words before the address in the line that tools look for */
+	/* The words before the address in the lines that tools look for. */
+	const char *listening, *listening_udp;
 
 	/* Copy from the settings what only this applet uses. The i-th service is that of the i-th
 	 * place of a server; a client has one for all. */
@@ -26,8 +28,13 @@ struct applet_kind {
 	void (*reload)(struct service *services, const struct settings *settings);
 
 	/* The addresses that the i-th service listens on; their number. */
-	unsigned (*listen_on)(const struct settings *settings, unsigned i, const struct endpoint **at);
+	unsigned (*listen_on)(const struct settings *settings, unsigned i,
+			      const struct endpoint **at);
 };
+
+/* What ss-local and its like have in common: an upstream for each address of each place, one address to listen on. */
+void client_configure(struct service *service, const struct settings *settings, unsigned i);
+unsigned client_listen_on(const struct settings *settings, unsigned i, const struct endpoint **at);
 
 /* Read the settings, bind, drop privileges, serve until told to stop. The exit status. */
 int applet_run(const struct applet_kind *kind, int argc, char **argv);

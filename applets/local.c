@@ -9,6 +9,8 @@
  */
 #include "applets/applet.h"
 #include "core/log.h"
+#include "net/control.h"
+#include "net/datagram.h"
 #include "net/handshake.h"
 #include "net/session.h"
 #include "net/socks.h"
@@ -43,7 +45,8 @@ static enum step refuse_request(struct session *s, enum socks_reply reply, const
 
 static enum step greet(struct session *s)
 {
-	enum socks_method wanted = settings_of(s)->socks_auths ? SOCKS_PASSWORD : SOCKS_NO_AUTH, method;
+	enum socks_method wanted = settings_of(s)->socks_auths ? SOCKS_PASSWORD : SOCKS_NO_AUTH,
+			  method;
 	int used = socks_read_greeting(s->shake, s->shake_len, wanted, &method);
 
 	if (used == 0)
@@ -102,6 +105,28 @@ static enum step log_in(struct session *s)
 	return ok ? DONE : refuse(s, "login refused");
 }
 
+/* The client may send its datagrams to the address that it has reached, at the same port. What it says about
+ * where they will come from is often wrong behind NAT, and not needed. */
+static enum step associate(struct session *s)
+{
+	struct controls *controls = &s->service->engine->controls;
+	unsigned char answer[SOCKS_REPLY_MAX];
+	struct sockaddr_storage name;
+	struct endpoint bound;
+
+	if (s->service->datagram_count == 0)
+		return refuse_request(s, SOCKS_BAD_COMMAND, "UDP ASSOCIATE, but UDP is off");
+	if (socket_name(s->near.fd, &name))
+		s->control = control_join(controls, &s->peer);
+	if (!s->control)
+		return refuse_request(s, SOCKS_FAILURE, "UDP ASSOCIATE, but there is no room");
+	endpoint_from_socket(&bound, (struct sockaddr *)&name);
+	session_trust(s);
+	return handshake_answer(s, answer, socks_write_reply(answer, SOCKS_OK, &bound)) == DONE
+		       ? STAY
+		       : FAIL;
+}
+
 static enum step request(struct session *s)
 {
 	unsigned char answer[SOCKS_REPLY_MAX];
@@ -114,6 +139,8 @@ static enum step request(struct session *s)
 	if (used < 0)
 		return refuse(s, "not a SOCKS5 request");
 	handshake_use(s, (size_t)used);
+	if (command == SOCKS_ASSOCIATE)
+		return associate(s);
 	if (command != SOCKS_CONNECT)
 		return refuse_request(s, SOCKS_BAD_COMMAND, "SOCKS5 command not supported");
 	if (reply != SOCKS_OK)
@@ -138,9 +165,8 @@ static size_t limit(const struct session *s)
 
 static enum step learn_target(struct session *s)
 {
-	static enum step (*const phases[])(struct session *) = {
-		[GREETING] = greet, [LOGIN] = log_in, [REQUEST] = request
-	};
+	static enum step (*const phases[])(
+		struct session *) = { [GREETING] = greet, [LOGIN] = log_in, [REQUEST] = request };
 
 	for (;;) {
 		enum step step = phases[s->socks](s);
@@ -154,39 +180,38 @@ static enum step learn_target(struct session *s)
 	}
 }
 
+/* Where logins are asked for, UDP is for addresses that have logged in. */
+static bool datagram_target(struct service *service, const struct datagram *piece,
+			    unsigned char **bytes, size_t *n, struct endpoint *target)
+{
+	const struct settings *settings = service->own;
+	int head = socks_read_datagram(*bytes, *n, target);
+	struct address from;
+
+	if (head < 0)
+		return false;
+	if (settings->socks_auths) {
+		address_from_socket(&from, &piece->from.any);
+		if (!control_exists(&service->engine->controls, &from))
+			return false;
+	}
+	*bytes += head;
+	*n -= (size_t)head;
+	return true;
+}
+
+static size_t datagram_dress(const struct endpoint *source, unsigned char *to)
+{
+	return socks_write_datagram(to, source);
+}
+
 static const struct role local_role = {
 	.name = "ss-local",
 	.target = learn_target,
 	.near_sealed = false,
+	.datagram_target = datagram_target,
+	.datagram_dress = datagram_dress,
 };
-
-/* Each address of each place is an upstream, with the key of its place. */
-static void configure(struct service *service, const struct settings *settings, unsigned only)
-{
-	struct upstreams *upstreams = &service->upstreams;
-	const struct settings_place *place;
-
-	(void)only;
-	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
-		for (unsigned j = 0; j < place->servers; j++) {
-			if (upstreams->count == UPSTREAMS_MAX) {
-				log_warn("%d servers at most, the rest is ignored", UPSTREAMS_MAX);
-				return;
-			}
-			upstreams->all[upstreams->count++] = (struct upstream){
-				.where = place->server[j],
-				.key = place->key,
-			};
-		}
-	}
-}
-
-static unsigned listen_on(const struct settings *settings, unsigned only, const struct endpoint **at)
-{
-	(void)only;
-	*at = &settings->local;
-	return 1;
-}
 
 int local_main(int argc, char **argv)
 {
@@ -194,8 +219,9 @@ int local_main(int argc, char **argv)
 		.program = PROGRAM_LOCAL,
 		.role = &local_role,
 		.listening = "listening at",
-		.configure = configure,
-		.listen_on = listen_on,
+		.listening_udp = "UDP relay enabled at",
+		.configure = client_configure,
+		.listen_on = client_listen_on,
 	};
 
 	return applet_run(&kind, argc, argv);

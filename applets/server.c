@@ -73,6 +73,7 @@ int server_main(int argc, char **argv)
 		.program = PROGRAM_SERVER,
 		.role = &server_role,
 		.listening = "tcp server listening at",
+		.listening_udp = "udp server listening at",
 		.configure = configure,
 		.reload = reload,
 		.listen_on = listen_on,

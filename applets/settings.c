@@ -29,6 +29,8 @@ enum {
 };
 
 static const char *const modes[] = { "tcp_only", "tcp_and_udp", "udp_only", NULL };
+/* The same in an element of `servers`, which need not say it: struct settings_place. */
+static const char *const element_modes[] = { "", "tcp_only", "tcp_and_udp", "udp_only", NULL };
 
 static const char one_time_auth[] = "One time auth has been deprecated. Try AEAD ciphers instead.";
 
@@ -89,11 +91,18 @@ static const struct option_row rows[] = {
 	{ FLAG(0, "padding", "MIN-MAX"), KEY("padding"), FOR(CLIENTS), FIELD(CUSTOM, padded),
 	  .custom = value_padding, BITS(OURS),
 	  HELP("bytes added to a request of the 2022 methods (0-900)") },
-	{ FLAG('u', NULL, NULL), FOR(ALL), FIELD(SET, mode), .min = MODE_TCP_AND_UDP, BITS(UNBUILT),
+	{ FLAG('u', NULL, NULL), FOR(L | S | T), FIELD(SET, mode), .min = MODE_TCP_AND_UDP,
 	  HELP("TCP and UDP") },
-	{ FLAG('U', NULL, NULL), FOR(ALL), FIELD(SET, mode), .min = MODE_UDP_ONLY, BITS(UNBUILT),
+	{ FLAG('U', NULL, NULL), FOR(L | S | T), FIELD(SET, mode), .min = MODE_UDP_ONLY,
 	  HELP("UDP only") },
-	{ KEY("mode"), FOR(ALL), FIELD(WORD, mode), .words = modes, BITS(UNBUILT) },
+	{ KEY("mode"), FOR(L | S | T), FIELD(WORD, mode), .words = modes },
+	{ FLAG('u', NULL, NULL), FOR(R | M), FIELD(SET, mode), .min = MODE_TCP_AND_UDP,
+	  BITS(UNBUILT),
+	  HELP("TCP and UDP") },
+	{ FLAG('U', NULL, NULL), FOR(R | M), FIELD(SET, mode), .min = MODE_UDP_ONLY,
+	  BITS(UNBUILT),
+	  HELP("UDP only") },
+	{ KEY("mode"), FOR(R | M), FIELD(WORD, mode), .words = modes, BITS(UNBUILT) },
 	{ FLAG('T', NULL, NULL), KEY("tcp_tproxy"), FOR(R), FIELD(BOOL, tproxy),
 	  HELP("TCP by TPROXY instead of REDIRECT") },
 	{ KEY("socks_auth"), FOR(L), FIELD(CUSTOM, socks_auth), .custom = value_socks_auth },
@@ -136,7 +145,10 @@ static const struct option_row rows[] = {
 	  HELP("how long to wait for look-ups, connections and half-closed peers (600)") },
 	{ FLAG(0, "udp-timeout", "SECONDS"), KEY("udp_timeout"), FOR(ALL),
 	  FIELD(NUMBER, udp_timeout), RANGE(0, 31536000), BITS(OURS | TEXT),
-	  HELP("how long a silent UDP peer is remembered (later)") },
+	  HELP("how long a silent UDP client is remembered (as -t, at least 10)") },
+	{ FLAG(0, "udp-max-associations", "NUMBER"), KEY("udp_max_associations"), FOR(ALL),
+	  FIELD(NUMBER, udp_max_associations), RANGE(0, 10000000), BITS(OURS | TEXT),
+	  HELP("UDP clients at once (0: a quarter of the limit of files, at most 16384)") },
 	{ FLAG(0, "max-sessions", "NUMBER"), KEY("max_sessions"), FOR(ALL),
 	  FIELD(NUMBER, max_sessions), RANGE(0, 10000000), BITS(OURS),
 	  HELP("connections at once (0: as many as the limit of files allows)") },
@@ -173,7 +185,7 @@ static const struct option_row rows[] = {
 	  HELP("DSCP of outgoing connections: EF, CS1, AF11, 0x2e, ...") },
 	{ FLAG(0, "mtu", "BYTES"), KEY("mtu"), FOR(ALL), FIELD(NUMBER, mtu), RANGE(0, 65535),
 	  BITS(LEGACY),
-	  HELP("largest UDP packet (later)") },
+	  HELP("largest IP packet of UDP between client and server (0: any)") },
 	{ FLAG(0, "tcp-incoming-sndbuf", "BYTES"), KEY("tcp_incoming_sndbuf"), FOR(RELAYS),
 	  FIELD(NUMBER, socket.near_sndbuf), RANGE(0, INT_MAX), BITS(LEGACY),
 	  HELP("send buffer of accepted connections") },
@@ -232,7 +244,8 @@ static const struct option_row element_rows[] = {
 	{ KEY("key"), FOR(ALL), FIELD(STRING, key_text), BITS(SECRET) },
 	{ KEY("users"), FOR(S), FIELD(CUSTOM, users), .custom = value_users },
 	{ KEY("disabled"), FOR(ALL), FIELD(BOOL, disabled) },
-	{ KEY("mode"), FOR(ALL), FIELD(WORD, mode), .words = modes, BITS(UNBUILT) },
+	{ KEY("mode"), FOR(S), FIELD(WORD, mode), .words = element_modes },
+	{ KEY("mode"), FOR(ALL & ~S), FIELD(WORD, mode), .words = element_modes, BITS(UNBUILT) },
 	{ KEY("plugin"), FOR(ALL), FIELD(STRING, plugin), BITS(UNBUILT) },
 	{ KEY("acl"), FOR(ALL), FIELD(STRING, acl), BITS(UNBUILT) },
 	{ KEY("plugin_opts"), FOR(ALL), FIELD(IGNORE, plugin) },

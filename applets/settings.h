@@ -73,11 +73,11 @@ struct settings_place {
 	struct wire_key key;	     /* format NULL: no password was given (manager only) */
 	struct settings_user *users; /* NULL: clients know the key itself */
 	unsigned user_count;
+	uint8_t mode; /* of an element: enum mode + 1; 0: that of the top level */
 
 	/* Between parsing and checking only; wiped before settings_read() returns. */
 	char *password, *key_text;
 	bool disabled;
-	uint8_t mode;
 	char *plugin, *acl;
 };
 
@@ -115,6 +115,7 @@ struct settings {
 	/* Limits and times. */
 	unsigned timeout;      /* seconds; contract of -t */
 	unsigned udp_timeout;  /* seconds; 0: derived from timeout */
+	unsigned udp_max_associations; /* 0: derived from the descriptors that are allowed */
 	unsigned mtu;	       /* 0: datagrams go whole */
 	unsigned workers;      /* processes that serve; 1: this one */
 	unsigned replay_size;  /* salts remembered */

@@ -101,6 +101,7 @@ static void fill_numbers(struct settings *s)
 	for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
 		drop_small(16383, buffers[i].name,
 			   (unsigned *)(void *)((char *)s + buffers[i].offset));
+	drop_small(576, "mtu", &s->mtu);
 }
 
 static char *absolute(char *path)

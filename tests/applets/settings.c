@@ -316,7 +316,7 @@ static void test_wrong_values(void **state)
 	assert_int_equal(reason.why, OPTIONS_FATAL);
 }
 
-/* Nobody may believe that a rule, a plugin or UDP is active. */
+/* Nobody may believe that a rule or a plugin is active. */
 static void test_unbuilt(void **state)
 {
 	static const struct {
@@ -324,8 +324,6 @@ static void test_unbuilt(void **state)
 	} cases[] = {
 		{ "\"acl\": \"x\"", "key 'acl' is not built yet" },
 		{ "\"plugin\": \"x\"", "key 'plugin' is not built yet" },
-		{ "\"mode\": \"udp_only\"", "key 'mode': udp_only is not built yet" },
-		{ "\"mode\": \"tcp_and_udp\"", "key 'mode': tcp_and_udp is not built yet" },
 	};
 
 	(void)state;
@@ -334,8 +332,37 @@ static void test_unbuilt(void **state)
 		assert_non_null(strstr(reason.text, cases[i].why));
 		assert_int_equal(reason.why, OPTIONS_FATAL);
 	}
-	accepts(PROGRAM_LOCAL, with("\"mode\": \"both\""));
-	assert_int_equal(settings.mode, MODE_TCP_ONLY);
+	refuses(PROGRAM_REDIR, "{\"mode\": \"udp_only\"}",
+		"f.json:1:2: key 'mode': udp_only is not built yet");
+}
+
+static void test_mode(void **state)
+{
+	static const struct {
+		const char *text;
+		enum mode mode;
+	} cases[] = {
+		{ "tcp_only", MODE_TCP_ONLY },
+		{ "tcp_and_udp", MODE_TCP_AND_UDP },
+		{ "udp_only", MODE_UDP_ONLY },
+		{ "both", MODE_TCP_ONLY },
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		snprintf(text, sizeof text, "\"mode\": \"%s\"", cases[i].text);
+		accepts(PROGRAM_LOCAL, with(text));
+		assert_int_equal(settings.mode, cases[i].mode);
+		settings_free(&settings);
+	}
+	/* An element says it for itself, or takes the top level's. */
+	accepts(PROGRAM_SERVER,
+		"{\"mode\": \"udp_only\", \"servers\": [{\"server_port\": 1, \"password\": \"a\","
+		"\"mode\": \"tcp_only\"}, {\"server_port\": 2, \"password\": \"b\"}]}");
+	assert_int_equal(settings.mode, MODE_UDP_ONLY);
+	assert_int_equal(settings_place(&settings, 0)->mode, MODE_TCP_ONLY + 1);
+	assert_int_equal(settings_place(&settings, 1)->mode, 0);
 	settings_free(&settings);
 }
 
@@ -846,8 +873,8 @@ static void test_fatal(void **state)
 	     "One time auth has been deprecated. Try AEAD ciphers instead.", "");
 	ends(PROGRAM_SERVER, "-p 1 -k x -m rot13", 255, "invalid cipher name: rot13", "");
 	ends(PROGRAM_SERVER, "-p 0 -k x", 255, "must be a port from 1 to 65535, not '0'", "");
-	ends(PROGRAM_SERVER, "-p 1 -k x -u", 255, "option -u is not built yet", "");
-	ends(PROGRAM_LOCAL, "-s a -p 1 -l 2 -k x -U", 255, "option -U is not built yet", "");
+	ends(PROGRAM_REDIR, "-s a -p 1 -l 2 -k x -u", 255, "option -u is not built yet", "");
+	ends(PROGRAM_REDIR, "-s a -p 1 -l 2 -k x -U", 255, "option -U is not built yet", "");
 	ends(PROGRAM_LOCAL, "--acl f -s a -p 1 -l 2 -k x", 255, "option --acl is not built yet",
 	     "");
 	ends(PROGRAM_SERVER, "-p 1 -k x --plugin obfs", 255, "option --plugin is not built yet",
@@ -1136,6 +1163,7 @@ int main(void)
 		cmocka_unit_test(test_null_and_empty),
 		cmocka_unit_test(test_wrong_values),
 		cmocka_unit_test(test_unbuilt),
+		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_keys_of_others),
 		cmocka_unit_test(test_small_values),
 		cmocka_unit_test(test_method_names),

@@ -9,10 +9,8 @@ import pytest
 from kit import METHOD, PASSWORD
 
 pytestmark = pytest.mark.ours
-FLAGS = [["-u"], ["-U"], ["--acl", "/dev/null"], ["--plugin", "obfs-local"]]
+FLAGS = [["--acl", "/dev/null"], ["--plugin", "obfs-local"]]
 KEYS = [
-    {"mode": "tcp_and_udp"},
-    {"mode": "udp_only"},
     {"acl": "/dev/null"},
     {"plugin": "obfs-local"},
 ]
@@ -47,7 +45,7 @@ def test_keys(stage, role, key):
     assert next(iter(key)) in refused(stage.program(role, config(**key)))
 
 
-@pytest.mark.parametrize("name", ["ss-tunnel", "ss-redir", "ss-manager"])
+@pytest.mark.parametrize("name", ["ss-redir", "ss-manager"])
 def test_programs(name):
     program = kit.BUILD / name
     if not program.exists():

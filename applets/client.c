@@ -1,0 +1,34 @@
+/*
+ * What the applets in front of a server have in common: where its servers are, and where they listen.
+ */
+#include "applets/applet.h"
+#include "core/log.h"
+
+/* Each address of each place is an upstream, with the key of its place. */
+void client_configure(struct service *service, const struct settings *settings, unsigned only)
+{
+	struct upstreams *upstreams = &service->upstreams;
+	const struct settings_place *place;
+
+	(void)only;
+	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
+		for (unsigned j = 0; j < place->servers; j++) {
+			if (upstreams->count == UPSTREAMS_MAX) {
+				log_warn("%d servers at most, the rest is ignored", UPSTREAMS_MAX);
+				return;
+			}
+			upstreams->all[upstreams->count++] = (struct upstream){
+				.where = place->server[j],
+				.key = place->key,
+			};
+		}
+	}
+}
+
+unsigned client_listen_on(const struct settings *settings, unsigned only,
+			  const struct endpoint **at)
+{
+	(void)only;
+	*at = &settings->local;
+	return 1;
+}
