@@ -30,6 +30,9 @@
 
 enum { KEY = 32, BLOCK = 64, STRIP = LANES * BLOCK };
 
+/* What key stream is taken from by itself. */
+static const unsigned char zeros[STRIP];
+
 /* to = from ^ the key stream of blocks j, j + 4 ... of a strip: 16 bytes of each in each t[i]. */
 INLINE void turn(unsigned char *to, const unsigned char *from, unsigned j, const quads t[4]);
 
@@ -72,12 +75,10 @@ INLINE void stream_begin(struct stream *stream, const unsigned char *key,
 			 const unsigned char last[16], unsigned rounds)
 {
 	static const uint32_t constants[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
-	const words zeros = { 0 };
-
 	for (unsigned i = 0; i < 16; i++)
-		stream->start[i] = zeros + (i < 4    ? constants[i]
-					    : i < 12 ? get_u32le(key + 4 * (i - 4))
-						     : get_u32le(last + 4 * (i - 12)));
+		stream->start[i] = (words){ 0 } + (i < 4    ? constants[i]
+						   : i < 12 ? get_u32le(key + 4 * (i - 4))
+							    : get_u32le(last + 4 * (i - 12)));
 	for (unsigned lane = 0; lane < LANES; lane++)
 		stream->start[12][lane] += lane;
 	stream->rounds = rounds;
@@ -112,21 +113,24 @@ static TARGET void stream_strip(struct stream *stream, unsigned char *to, const 
 	stream->start[12] += LANES;
 }
 
-/* HChaCha: a key from a key and 16 bytes of nonce. */
+/* HChaCha: a key from a key and 16 bytes of nonce. It is what a block of key stream is before the
+ * start is added to it, in the first lane. */
 static TARGET void derive(const unsigned char *key, const unsigned char nonce[16], unsigned rounds,
 			  unsigned char to[KEY])
 {
+	_Alignas(64) unsigned char bytes[STRIP];
 	struct stream stream;
-	words x[16];
 
 	stream_begin(&stream, key, nonce, rounds);
-	memcpy(x, stream.start, sizeof x);
-	x[12] = x[12] - x[12] + get_u32le(nonce); /* no counter: the same in all lanes */
-	permute(x, rounds);
+	stream_strip(&stream, bytes, zeros);
 	for (unsigned i = 0; i < 4; i++) {
-		put_u32le(to + 4 * i, x[i][0]);
-		put_u32le(to + 16 + 4 * i, x[i + 12][0]);
+		uint32_t first = get_u32le(bytes + 4 * i);
+		uint32_t last = get_u32le(bytes + 48 + 4 * i);
+
+		put_u32le(to + 4 * i, first - stream.start[i][0]);
+		put_u32le(to + 16 + 4 * i, last - get_u32le(nonce + 4 * i));
 	}
+	sodium_memzero(bytes, sizeof bytes);
 	sodium_memzero(&stream, sizeof stream);
 }
 
@@ -177,7 +181,6 @@ static TARGET void pass(struct passage *passage, const unsigned char *key,
 			const unsigned char nonce[12], unsigned rounds, const void *ad,
 			size_t ad_len, unsigned char *text, size_t n, unsigned char tag[AEAD_TAG])
 {
-	static const unsigned char zeros[STRIP];
 	unsigned char last[16] = { 0 };
 	size_t left = n, take = n < STRIP - BLOCK ? n : STRIP - BLOCK;
 
