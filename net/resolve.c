@@ -19,6 +19,7 @@
 #include "net/hosts.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -185,9 +186,14 @@ static void refresh_hosts(void)
 	if (now < resolver.hosts_checked + HOSTS_RECHECK)
 		return;
 	resolver.hosts_checked = now;
+	const struct file_stamp before = resolver.hosts_stamp;
 	if (!file_changed(resolver.hosts_path, &resolver.hosts_stamp))
 		return;
 	ssize_t n = file_read(resolver.hosts_path, resolver.hosts.text, HOSTS_TEXT);
+	if (n < 0 && errno != ENOENT)
+		resolver.hosts_stamp = before; /* not read: look again next time */
+	if (n < 0 && (errno == EMFILE || errno == ENFILE))
+		return; /* what was read before lies there still, and serves meanwhile */
 	hosts_index(&resolver.hosts, n > 0 ? (size_t)n : 0);
 	if (n == HOSTS_TEXT || resolver.hosts.left_out > 0)
 		log_warn("%s is too large: its end is not used", resolver.hosts_path);

@@ -8,6 +8,7 @@
 #include "tests/net/dns_stub.h"
 #include "tests/unit.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 /* Every allocation of the process is counted, by whatever library. */
@@ -535,6 +536,26 @@ static void hosts_file(void **state) /* DN11 */
 	check("only-here.test", RESOLVE_OK, "192.0.2.1");
 }
 
+/* What could not be read for want of a descriptor is read later, and the old names serve meanwhile. */
+static void hosts_file_without_descriptors(void **state)
+{
+	struct rlimit had, none;
+
+	(void)state;
+	put(hosts_path, "127.0.0.9 here.test\n");
+	open_resolver((struct resolve_options){ 0 });
+	check_known("here.test", RESOLVE_OK, "127.0.0.9");
+	put(hosts_path, "127.0.0.10 here.test\n");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &had), 0);
+	none = (struct rlimit){ 0, had.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	turn_for(1050);
+	check_known("here.test", RESOLVE_OK, "127.0.0.9");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &had), 0);
+	turn_for(1050);
+	check_known("here.test", RESOLVE_OK, "127.0.0.10");
+}
+
 static void conf(const char *format, unsigned port)
 {
 	char text[256];
@@ -699,6 +720,7 @@ int main(void)
 		TEST(leave_early),
 		TEST(from_inside_done),
 		TEST(hosts_file),
+		TEST(hosts_file_without_descriptors),
 		TEST(network_comes_up),
 		TEST(search_list),
 		TEST(bad_servers),
