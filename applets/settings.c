@@ -25,7 +25,8 @@ enum {
 	TEXT = OPTION_TEXT,
 	OURS = OPTION_OURS,
 	SECRET = OPTION_SECRET,
-	HIDDEN = OPTION_HIDDEN
+	HIDDEN = OPTION_HIDDEN,
+	FILLED = OPTION_FILLED
 };
 
 static const char *const modes[] = { "tcp_only", "tcp_and_udp", "udp_only", NULL };
@@ -58,7 +59,7 @@ static const struct option_row rows[] = {
 	{ FLAG('p', NULL, "PORT"), FOR(M), FIELD(IGNORE, top.server_port), BITS(HIDDEN) },
 	{ FLAG('b', NULL, "ADDRESS"), KEY("local_address"), FOR(CLIENTS), FIELD(LIST, local),
 	  .custom = value_listen,
-	  HELP("address to listen on (127.0.0.1)") },
+	  HELP("address to listen on (127.0.0.1; ::1 if all servers are IPv6)") },
 	{ FLAG('l', NULL, "PORT"), KEY("local_port"), FOR(CLIENTS), FIELD(PORT, raw.local_port),
 	  HELP("port to listen on") },
 	{ FLAG('l', NULL, "PORT"), FOR(S | M), FIELD(IGNORE, raw.local_port), BITS(HIDDEN) },
@@ -110,11 +111,11 @@ static const struct option_row rows[] = {
 	  .custom = value_port_password },
 
 	/* running */
-	{ FLAG('c', NULL, "FILE"), FOR(ALL), FIELD(STRING, config),
+	{ FLAG('c', NULL, "FILE"), FOR(ALL), FIELD(STRING, config), BITS(FILLED),
 	  HELP("configuration file, see ss-config(5)") },
-	{ FLAG('f', NULL, "FILE"), FOR(ALL), FIELD(STRING, pid_file),
+	{ FLAG('f', NULL, "FILE"), FOR(ALL), FIELD(STRING, pid_file), BITS(FILLED),
 	  HELP("run as a daemon, with its process id in FILE") },
-	{ FLAG('a', NULL, "USER"), KEY("user"), FOR(ALL), FIELD(STRING, user),
+	{ FLAG('a', NULL, "USER"), KEY("user"), FOR(ALL), FIELD(STRING, user), BITS(FILLED),
 	  HELP("user (name or number) to become after start") },
 	{ FLAG('n', NULL, "NUMBER"), KEY("nofile"), FOR(ALL), FIELD(NUMBER, nofile),
 	  RANGE(0, INT_MAX), BITS(LEGACY),
@@ -138,10 +139,10 @@ static const struct option_row rows[] = {
 
 	/* times and limits */
 	{ FLAG('t', NULL, "SECONDS"), KEY("timeout"), FOR(ALL & ~R), FIELD(NUMBER, timeout),
-	  RANGE(0, 31536000), BITS(LEGACY | TEXT),
+	  RANGE(0, 31536000), BITS(LEGACY | TEXT), .zero = "the default, 60,",
 	  HELP("how long to wait for look-ups, connections and half-closed peers (60)") },
 	{ FLAG('t', NULL, "SECONDS"), KEY("timeout"), FOR(R), FIELD(NUMBER, timeout),
-	  RANGE(0, 31536000), BITS(LEGACY | TEXT),
+	  RANGE(0, 31536000), BITS(LEGACY | TEXT), .zero = "the default, 600,",
 	  HELP("how long to wait for look-ups, connections and half-closed peers (600)") },
 	{ FLAG(0, "udp-timeout", "SECONDS"), KEY("udp_timeout"), FOR(ALL),
 	  FIELD(NUMBER, udp_timeout), RANGE(0, 31536000), BITS(OURS | TEXT),

@@ -175,7 +175,7 @@ static int read_config(struct options *o, const char *path)
 		return fail(o->reason, OPTIONS_FATAL, "no memory to read %.300s", path);
 	n = read_file(path, text);
 	if (n < 0)
-		result = fail(o->reason, OPTIONS_FATAL, "Invalid config path. %.300s: %s", path,
+		result = fail(o->reason, OPTIONS_FATAL, "Invalid config path. cannot open %.300s: %s", path,
 			      strerror(errno));
 	else if (n > SETTINGS_CONFIG_MAX)
 		result = fail(o->reason, OPTIONS_FATAL,

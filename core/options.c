@@ -94,6 +94,18 @@ int options_port(const char *text, uint16_t *port)
 	return 0;
 }
 
+/* What was found instead, for messages: "not %s". A value, or what kind it is of. */
+static const char *found(const struct json *j, char *to, size_t n)
+{
+	if (j->type == JSON_NUMBER)
+		snprintf(to, n, SHOWN, j->text);
+	else if (j->type == JSON_STRING && json_plain(j))
+		snprintf(to, n, "the string '" SHOWN "'", j->text);
+	else
+		snprintf(to, n, "%s", json_type_name(j));
+	return to;
+}
+
 /* --- one value into one field */
 
 static void *field_of(const struct options *o, const struct option_row *row)
@@ -144,11 +156,12 @@ static int store_bool(struct options *o, const struct option_row *row,
 		      const struct option_value *value)
 {
 	bool *field = field_of(o, row), wanted = true;
+	char what[100];
 
 	if (value->json) {
 		if (value->json->type != JSON_TRUE && value->json->type != JSON_FALSE)
-			return fatal(o, "option '%s' must be a boolean (true or false), not %s",
-				     row->key, json_type_name(value->json));
+			return options_fail(o, "must be a boolean (true or false), not %s",
+					    found(value->json, what, sizeof what));
 		wanted = value->json->type == JSON_TRUE;
 	}
 	if ((row->bits & OPTION_UNBUILT) && *field != wanted)
@@ -212,27 +225,56 @@ static unsigned lenient_number(const struct option_row *row, const char *text)
 					 : (unsigned)n;
 }
 
+/* Whether it is a number that could be meant, if perhaps one out of range: others are wrong even
+ * where the row is lenient. */
+static bool is_numeric(const struct option_row *row, const struct json *j)
+{
+	int64_t integer;
+
+	if (!j)
+		return true;
+	if (j->type == JSON_STRING)
+		return json_plain(j) && (row->bits & OPTION_TEXT);
+	return j->type == JSON_NUMBER && json_integer(j, &integer) == 0;
+}
+
+static int not_a_number(struct options *o, const struct option_row *row,
+			const struct option_value *value)
+{
+	char what[100];
+
+	if (value->json)
+		return options_fail(o, "must be an integer from %u to %u, not %s", row->min,
+				    row->max, found(value->json, what, sizeof what));
+	return options_fail(o, "must be an integer from %u to %u, not '" SHOWN "'", row->min,
+			    row->max, value->text);
+}
+
+static unsigned make_do(struct options *o, const struct option_row *row, const char *text)
+{
+	unsigned n = lenient_number(row, text);
+
+	if (!n && row->zero)
+		options_warn(o, "should be an integer from %u to %u, not '" SHOWN "': %s is used",
+			     row->min, row->max, text, row->zero);
+	else
+		options_warn(o, "should be an integer from %u to %u, not '" SHOWN "': %u is used",
+			     row->min, row->max, text, n);
+	return n;
+}
+
 static int store_number(struct options *o, const struct option_row *row,
 			const struct option_value *value)
 {
 	const struct json *j = value->json;
+	bool has_text = !j || j->type == JSON_NUMBER || (j->type == JSON_STRING && json_plain(j));
 	unsigned *field = field_of(o, row), n;
-	const char *text;
-	int64_t integer;
+	const char *text = j ? j->text : value->text;
 
-	if (j && (j->type == JSON_NUMBER ? json_integer(j, &integer) < 0
-					 : j->type != JSON_STRING || !(row->bits & OPTION_TEXT)))
-		return options_fail(o, "must be an integer from %u to %u", row->min, row->max);
-	text = options_text(o, value, "an integer");
-	if (!text)
-		return -1;
-	if (strict_number(row, text, &n) < 0) {
-		if (!(row->bits & OPTION_LENIENT))
-			return options_fail(o, "must be an integer from %u to %u, not '" SHOWN "'",
-					    row->min, row->max, text);
-		n = lenient_number(row, text);
-		options_warn(o, "should be an integer from %u to %u, not '" SHOWN "': %u is used",
-			     row->min, row->max, text, n);
+	if (!has_text || strict_number(row, text, &n) < 0) {
+		if (!(row->bits & OPTION_LENIENT) || !is_numeric(row, j))
+			return not_a_number(o, row, value);
+		n = make_do(o, row, text);
 	}
 	if ((row->bits & OPTION_UNBUILT) && *field != n)
 		return unbuilt(o);
@@ -360,6 +402,8 @@ static int flag(struct options *o, const struct option_row *row, const char *wha
 
 	o->where[0] = 0;
 	snprintf(o->what, sizeof o->what, "option %s", what);
+	if (text && !*text && (row->bits & OPTION_FILLED))
+		return options_fail(o, "must not be empty");
 	o->given[row - o->rows] = true;
 	result = store(o, row, &(struct option_value){ .text = text });
 	if (text && (row->bits & OPTION_SECRET))

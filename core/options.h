@@ -22,7 +22,7 @@ enum option_type {
 	OPTION_SET,    /* uint8_t; a flag without argument, stores `min` */
 	OPTION_STRING, /* char *, of malloc(); JSON takes numbers too; "" is as good as absent; a
 			  row->custom may refuse it */
-	OPTION_NUMBER, /* unsigned, min to max */
+	OPTION_NUMBER, /* unsigned, min to max; JSON takes a number or its digits in a string */
 	OPTION_PORT,   /* uint16_t, 1 to 65535; JSON takes a number or its digits in a string */
 	OPTION_LIST,   /* row->custom for each item; the flag repeats, JSON takes one or an array */
 	OPTION_WORD, /* uint8_t, the index into `words`; other words warn and count as the first */
@@ -34,14 +34,15 @@ enum option_type {
 
 enum option_bits {
 	OPTION_LENIENT = 1, /* numbers: what is no number warns and counts as atoi() sees it */
-	OPTION_TEXT = 2,    /* numbers: JSON may have the digits in a string */
+	OPTION_TEXT = 2,    /* numbers: lenient with strings of JSON, too */
 	OPTION_SECRET = 4,  /* never shown; overwritten in argv and when freed */
 	OPTION_OURS =
 		8, /* younger than the scripts that abbreviate: loses against rows without it */
 	OPTION_HIDDEN = 16, /* not in the help text */
 	/* Understood, but nothing acts on it yet: any value but the default is fatal. The change
 	 * that builds the feature removes the bit. */
-	OPTION_UNBUILT = 32
+	OPTION_UNBUILT = 32,
+	OPTION_FILLED = 64 /* the argument of the flag must not be empty */
 };
 
 struct options;
@@ -62,6 +63,7 @@ struct option_row {
 	unsigned programs; /* bit mask of those that take it */
 	size_t offset;	   /* of the field; rows with the same offset are spellings of one thing */
 	unsigned min, max; /* OPTION_NUMBER */
+	const char *zero;  /* lenient numbers: what 0 stands for ("the default, 60,"); NULL: 0 */
 	const char *const *words; /* OPTION_WORD; NULL after the last */
 	int (*custom)(struct options *,
 		      const struct option_value *); /* 0, or -1 after options_fail() */

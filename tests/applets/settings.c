@@ -288,9 +288,10 @@ static void test_wrong_values(void **state)
 {
 	(void)state;
 	refuses(PROGRAM_LOCAL, "{\n  \"fast_open\": \"yes\"}",
-		"f.json:2:3: option 'fast_open' must be a boolean (true or false), not a string");
-	refuses(PROGRAM_LOCAL, "{\"mtu\": \"1400\"}",
-		"f.json:1:2: key 'mtu' must be an integer from 0 to 65535");
+		"f.json:2:3: key 'fast_open' must be a boolean (true or false), not the string "
+		"'yes'");
+	refuses(PROGRAM_LOCAL, "{\"mtu\": \"big\"}",
+		"f.json:1:2: key 'mtu' must be an integer from 0 to 65535, not the string 'big'");
 	refuses(PROGRAM_LOCAL, "{\"server_port\": 65536}",
 		"f.json:1:2: key 'server_port' must be a port from 1 to 65535, not '65536'");
 	refuses(PROGRAM_LOCAL, "{\"server\": {\"a\": 1}}",
@@ -786,7 +787,8 @@ static void slurp(FILE *f, char *to)
 	fclose(f);
 }
 
-/* The exit status of settings_read() with this command line; 100 if it returned. */
+/* The exit status of settings_read() with this command line, where $ is an empty word; 100 if it
+ * returned. */
 static int run(enum program program, const char *line)
 {
 	FILE *o = tmpfile(), *e = tmpfile();
@@ -797,7 +799,7 @@ static int run(enum program program, const char *line)
 	assert_true(o && e);
 	snprintf(text, sizeof text, "%s", line);
 	for (char *p = strtok(text, " "); p && argc < WORDS - 1; p = strtok(NULL, " "))
-		argv[argc++] = p;
+		argv[argc++] = strcmp(p, "$") ? p : p + 1;
 	fflush(NULL);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -884,11 +886,22 @@ static void test_fatal(void **state)
 	ends(PROGRAM_SERVER, "-p 1 --key short", 255,
 	     "here is a fresh random key of the right length: ", "");
 	assert_non_null(strstr(err, "the key is not base64url of at least 32 bytes"));
-	ends(PROGRAM_SERVER, "-c /nonexistent/c.json", 255, "Invalid config path.", "");
+	ends(PROGRAM_SERVER, "-c /nonexistent/c.json", 255,
+	     "Invalid config path. cannot open /nonexistent/c.json: No such file or directory", "");
 	ends(PROGRAM_SERVER, "-c /", 255, "Invalid config path.", "");
 	/* What 3.3.5 swallows is warned about. */
 	ends(PROGRAM_SERVER, "-p 1 -k x -t abc -l 99999", 100, "option -t should be an integer",
 	     "");
+	assert_non_null(strstr(err, "not 'abc': the default, 60, is used"));
+	ends(PROGRAM_SERVER, "-p 1 -k x -t -5", 100, "not '-5': the default, 60, is used", "");
+	ends(PROGRAM_REDIR, "-s a -p 1 -l 2 -k x -t abc", 100, "the default, 600, is used", "");
+	ends(PROGRAM_SERVER, "-p 1 -k x -t 7x", 100, "not '7x': 7 is used", "");
+	ends(PROGRAM_SERVER, "-p 1 -k x -t 0", 100, "", "");
+	assert_string_equal(err, "");
+	/* Empty where shadowsocks-libev fails, too: nothing may seem to be set that is not. */
+	ends(PROGRAM_SERVER, "-p 1 -k x -f $", 255, "option -f must not be empty", "");
+	ends(PROGRAM_SERVER, "-p 1 -k x -c $", 255, "option -c must not be empty", "");
+	ends(PROGRAM_SERVER, "-p 1 -k x -a $", 255, "option -a must not be empty", "");
 	ends(PROGRAM_SERVER, "-p 1 -k x -b 127.0.0.1", 100, "sends from a loopback address", "");
 }
 

@@ -98,6 +98,7 @@ static const struct option_row rows[] = {
 	{ .name = "workdir",
 	  .programs = ONE,
 	  .type = OPTION_STRING,
+	  .bits = OPTION_FILLED,
 	  AT(name),
 	  .argument = "DIR",
 	  .help = "help" },
@@ -270,6 +271,7 @@ static void test_bad_flags(void **state)
 	refuses_flags("--workers 2", OPTIONS_FATAL, "option --workers is not built yet");
 	refuses_flags("-s bad", OPTIONS_FATAL, "option -s must not be bad");
 	refuses_flags("-A", OPTIONS_FATAL, "no more");
+	refuses_flags("--workdir=", OPTIONS_FATAL, "option --workdir must not be empty");
 	refuses_flags("--limit 1", OPTIONS_FATAL,
 		      "option --limit must be an integer from 2 to 4294967295, not '1'");
 	refuses_flags("--limit 4294967296", OPTIONS_FATAL,
@@ -337,14 +339,28 @@ static void test_json(void **state)
 		     "f.json:1:1: Invalid config file: it must be an object ('{'), not an array");
 	refuses_json(
 		"{\"fast_open\": 1}",
-		"f.json:1:2: option 'fast_open' must be a boolean (true or false), not a number");
+		"f.json:1:2: key 'fast_open' must be a boolean (true or false), not 1");
+	refuses_json("{\"fast_open\": \"yes\"}", "f.json:1:2: key 'fast_open' must be a boolean "
+						 "(true or false), not the string 'yes'");
+	refuses_json("{\"fast_open\": []}", "f.json:1:2: key 'fast_open' must be a boolean (true or "
+					    "false), not an array");
 	refuses_json("{\"name\": []}", "f.json:1:2: key 'name' must be a string, not an array");
 	refuses_json("{\"name\": \"a\\u0000b\"}",
 		     "f.json:1:2: key 'name' must not have a NUL character inside");
-	refuses_json("{\"limit\": \"3\"}",
-		     "f.json:1:2: key 'limit' must be an integer from 2 to 4294967295");
+	refuses_json("{\"limit\": \"1\"}", "f.json:1:2: key 'limit' must be an integer from 2 to "
+					   "4294967295, not the string '1'");
+	refuses_json("{\"limit\": \"x\"}", "f.json:1:2: key 'limit' must be an integer from 2 to "
+					   "4294967295, not the string 'x'");
+	refuses_json("{\"limit\": {}}", "f.json:1:2: key 'limit' must be an integer from 2 to "
+					"4294967295, not an object");
 	refuses_json("{\"times\": 1.5}",
-		     "f.json:1:2: key 'times' must be an integer from 0 to 1000");
+		     "f.json:1:2: key 'times' must be an integer from 0 to 1000, not 1.5");
+	refuses_json("{\"times\": \"\\u00001\"}",
+		     "f.json:1:2: key 'times' must be an integer from 0 to 1000, not a string");
+	/* Digits in quotes are a number everywhere. */
+	assert_int_equal(json("{\"limit\": \"3\", \"times\": \"0x10\"}"), 0);
+	assert_int_equal(fields.limit, 3);
+	assert_int_equal(fields.times, 16);
 	refuses_json("{\"list\": [\"a\",\n  {}]}",
 		     "f.json:2:3: key 'list' must be an array of strings, not an object");
 	refuses_json("{\"list\": [\"a\",\n  \"bad\"]}", "f.json:2:3: key 'list' must not be bad");
