@@ -160,7 +160,8 @@ struct user *users_find(const struct users *users, const unsigned char hash[USER
 
 struct user *user_hold(struct user *user)
 {
-	user->table->uses++;
+	if (user)
+		user->table->uses++;
 	return user;
 }
 

@@ -103,6 +103,8 @@ static void reload(void **state)
 	add(second, "alice", 3); /* a new key */
 	add(second, "carol", 4);
 	add(third, "alice", 5);
+	assert_null(user_hold(NULL)); /* a peer that knows the key itself */
+	user_leave(NULL, 1, 1);
 	alice = user_hold(find(first, 1));
 	user_leave(user_hold(find(first, 1)), 10, 20);
 	bob = user_hold(find(first, 2));
