@@ -235,7 +235,8 @@ struct assoc *assoc_new(struct service *service, uint8_t listener, const union i
 	if (peer) {
 		a->by_id = true;
 		a->peers[0] = *peer;
-		user_hold(peer->user);
+		if (peer->user)
+			user_hold(peer->user);
 	}
 	for (int i = 0; i < FARS; i++)
 		a->far[i].fd = -1;

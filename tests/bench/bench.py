@@ -39,14 +39,19 @@ def choose(programs):
         os.environ[f"SS_{role.upper()}"] = command
 
 
+def compile_load(folder, name):
+    """The load program of this name, compiled for this run."""
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-O2"]
+    compiler = os.environ.get("CC", "cc").split()
+    subprocess.run([*compiler, *flags, "-o", f"{folder}/{name}", HERE / f"{name}.c"], check=True)
+    return f"{folder}/{name}"
+
+
 @contextlib.contextmanager
 def load_program():
     """load.c, compiled for this run."""
     with tempfile.TemporaryDirectory(prefix="ss-bench-") as folder:
-        flags = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-O2"]
-        compiler = os.environ.get("CC", "cc").split()
-        subprocess.run([*compiler, *flags, "-o", f"{folder}/load", HERE / "load.c"], check=True)
-        yield f"{folder}/load"
+        yield compile_load(folder, "load")
 
 
 def circumstances():
