@@ -1,0 +1,263 @@
+/*
+ * The load of udp.py: clients that send datagrams through a SOCKS5 server and compare what comes back, and
+ * the target that sends it back, in one thread each of two processes.
+ *
+ *     udp_load PORT window BYTES WINDOW MILLISECONDS
+ *
+ * One client, through 127.0.0.1:PORT, with WINDOW datagrams of BYTES under way.
+ *
+ *     udp_load PORT clients BYTES COUNT MILLISECONDS
+ *
+ * COUNT clients, each with one datagram under way; the next ones leave when all are back or 100 ms are over.
+ *
+ * With a port of 0 the datagrams go to the target itself. Prints how many came back, how many were lost,
+ * and the microseconds. Exits 1 if one came back that was not sent.
+ */
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HEAD = 10, BURST = 64, BYTES_MAX = 65507, BUFFER = 4 << 20, EVENTS = 256, SLACK = 100 /* ms */ };
+
+static unsigned char in[BURST][2048 + HEAD], *pattern;
+static struct mmsghdr messages[BURST];
+static struct iovec iov[BURST];
+static struct sockaddr_in names[BURST];
+
+static uint64_t micros(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static struct sockaddr_in loopback(uint16_t port)
+{
+	return (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_port = htons(port),
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+static int open_socket(void)
+{
+	struct sockaddr_in at = loopback(0);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = BUFFER;
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0)
+		err(1, "socket");
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+	return fd;
+}
+
+static void prepare(int n, size_t size)
+{
+	for (int i = 0; i < n; i++) {
+		iov[i] = (struct iovec){ in[i], size };
+		messages[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i],
+						       .msg_iovlen = 1,
+						       .msg_name = &names[i],
+						       .msg_namelen = sizeof names[i] };
+	}
+}
+
+/* The target: everything back to where it came from. */
+static void echo(int fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		prepare(BURST, sizeof in[0]);
+		int n = recvmmsg(fd, messages, BURST, MSG_WAITFORONE, NULL);
+
+		for (int i = 0; i < n; i++)
+			iov[i].iov_len = messages[i].msg_len;
+		for (int sent = 0; sent < n;) {
+			int now = sendmmsg(fd, messages + sent, (unsigned)(n - sent), 0);
+
+			sent += now > 0 ? now : 1;
+		}
+	}
+}
+
+static uint16_t start_target(void)
+{
+	int fd = open_socket();
+	struct sockaddr_in at;
+	socklen_t len = sizeof at;
+
+	if (getsockname(fd, (struct sockaddr *)&at, &len) < 0)
+		err(1, "getsockname");
+	switch (fork()) {
+	case -1:
+		err(1, "fork");
+	case 0:
+		echo(fd);
+	}
+	close(fd);
+	return ntohs(at.sin_port);
+}
+
+/* What all clients have in common. */
+static struct {
+	struct sockaddr_in to;
+	unsigned char head[HEAD];
+	size_t head_len, bytes;
+	uint32_t next; /* number of a datagram, at its beginning */
+	uint64_t back, lost;
+} load;
+
+static void put_number(unsigned char *to, uint32_t number)
+{
+	memcpy(to, &number, load.bytes < sizeof number ? load.bytes : sizeof number);
+}
+
+static void send_some(int fd, int n)
+{
+	static unsigned char out[BURST][2048 + HEAD];
+	static struct mmsghdr all[BURST];
+	static struct iovec parts[BURST];
+
+	for (int i = 0; i < n; i++) {
+		memcpy(out[i], load.head, load.head_len);
+		memcpy(out[i] + load.head_len, pattern, load.bytes);
+		put_number(out[i] + load.head_len, load.next++);
+		parts[i] = (struct iovec){ out[i], load.head_len + load.bytes };
+		all[i].msg_hdr = (struct msghdr){ .msg_iov = &parts[i],
+						  .msg_iovlen = 1,
+						  .msg_name = &load.to,
+						  .msg_namelen = sizeof load.to };
+	}
+	for (int sent = 0; sent < n;) {
+		int now = sendmmsg(fd, all + sent, (unsigned)(n - sent), 0);
+
+		sent += now > 0 ? now : 1;
+	}
+}
+
+static void check(const unsigned char *datagram, size_t n)
+{
+	size_t skip = load.bytes < 4 ? load.bytes : 4;
+
+	if (n != load.head_len + load.bytes || memcmp(datagram, load.head, load.head_len) != 0 ||
+	    memcmp(datagram + load.head_len + skip, pattern + skip, load.bytes - skip) != 0)
+		errx(1, "a datagram of %zu bytes came that is none of ours", n);
+}
+
+/* What has come; its number. */
+static int take_some(int fd, int flags)
+{
+	prepare(BURST, sizeof in[0]);
+
+	int n = recvmmsg(fd, messages, BURST, flags, NULL);
+
+	for (int i = 0; i < n; i++)
+		check(in[i], messages[i].msg_len);
+	if (n > 0)
+		load.back += (uint64_t)n;
+	return n > 0 ? n : 0;
+}
+
+static void run_window(int window, uint64_t end)
+{
+	int fd = open_socket(), out = 0;
+
+	while (micros() < end) {
+		struct pollfd look = { .fd = fd, .events = POLLIN };
+
+		for (; out < window; out += window - out < BURST ? window - out : BURST)
+			send_some(fd, window - out < BURST ? window - out : BURST);
+		if (poll(&look, 1, SLACK) == 0) {
+			load.lost += (uint64_t)out;
+			out = 0;
+			continue;
+		}
+		out -= take_some(fd, MSG_DONTWAIT);
+		if (out < 0)
+			out = 0; /* one came that was given up */
+	}
+	while (out > 0) {
+		struct pollfd look = { .fd = fd, .events = POLLIN };
+
+		if (poll(&look, 1, SLACK) == 0)
+			break;
+		out -= take_some(fd, MSG_DONTWAIT);
+	}
+	load.lost += out > 0 ? (uint64_t)out : 0;
+}
+
+static void run_clients(int count, uint64_t end)
+{
+	int ep = epoll_create1(0), *fds = calloc((size_t)count, sizeof *fds);
+
+	for (int i = 0; i < count; i++) {
+		struct epoll_event event = { .events = EPOLLIN };
+
+		event.data.fd = fds[i] = open_socket();
+		epoll_ctl(ep, EPOLL_CTL_ADD, fds[i], &event);
+	}
+	while (micros() < end) {
+		int out = count;
+
+		for (int i = 0; i < count; i++)
+			send_some(fds[i], 1);
+		while (out > 0) {
+			struct epoll_event events[EVENTS];
+			int n = epoll_wait(ep, events, EVENTS, SLACK);
+
+			if (n == 0)
+				break;
+			for (int i = 0; i < n; i++)
+				out -= take_some(events[i].data.fd, MSG_DONTWAIT);
+		}
+		load.lost += out > 0 ? (uint64_t)out : 0;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit files;
+	uint16_t target;
+	uint64_t began;
+
+	if (argc != 6)
+		errx(1, "usage: udp_load PORT window|clients BYTES NUMBER MILLISECONDS");
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	load.bytes = (size_t)atoi(argv[3]);
+	if (load.bytes > 2048)
+		errx(1, "at most 2048 bytes");
+	pattern = malloc(BYTES_MAX);
+	for (size_t i = 0; i < BYTES_MAX; i++)
+		pattern[i] = (unsigned char)(i * 7 + i / 256);
+
+	target = start_target();
+	load.to = loopback((uint16_t)(atoi(argv[1]) ? atoi(argv[1]) : target));
+	if (atoi(argv[1])) {
+		unsigned char head[HEAD] = { 0, 0, 0, 1, 127, 0, 0, 1, (unsigned char)(target >> 8), (unsigned char)target };
+
+		memcpy(load.head, head, HEAD);
+		load.head_len = HEAD;
+	}
+	began = micros();
+	if (strcmp(argv[2], "window") == 0)
+		run_window(atoi(argv[4]), began + (uint64_t)atoi(argv[5]) * 1000);
+	else
+		run_clients(atoi(argv[4]), began + (uint64_t)atoi(argv[5]) * 1000);
+	printf("%llu %llu %llu\n", (unsigned long long)load.back, (unsigned long long)load.lost,
+	       (unsigned long long)(micros() - began));
+	return 0;
+}
