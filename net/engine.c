@@ -16,30 +16,46 @@
 enum {
 	TICK = 1000,	  /* ms */
 	STUCK = 10000,	  /* ms without progress that a holder is granted while others wait */
+	CLOSED_MAX = 64,  /* of them a tick at most: each takes a look at all sessions */
 	KEPT_BLOCKS = 16, /* free blocks whose memory stays with us */
 	TICKS_AFTER_LAST =
 		90 /* seconds that the tick outlives the last session: summaries are due then */
 };
 
-/* Of the sessions that hold blocks and did not move, the first to go: unfinished chunks before others,
- * longest without progress first. */
+/* A session that holds blocks without progress. */
+struct stuck {
+	struct session *session; /* NULL: none was found */
+	uint64_t since;
+	bool unfinished; /* what it holds is the beginning of a chunk */
+};
+
+/* Keep the one that has to go first: unfinished chunks before others, oldest first. */
+static void compare_stuck(struct stuck *worst, struct session *s, bool up)
+{
+	struct stuck one = {
+		.session = s,
+		.since = session_holds_since(s, up),
+		.unfinished = (up ? &s->up : &s->down)->raw > 0,
+	};
+
+	if (one.since == 0 || reactor_now() - one.since < STUCK)
+		return;
+	if (!worst->session || one.unfinished > worst->unfinished ||
+	    (one.unfinished == worst->unfinished && one.since < worst->since))
+		*worst = one;
+}
+
 static struct session *stuck_holder(struct engine *engine)
 {
-	struct session *worst = NULL;
+	struct stuck worst = { 0 };
 
 	for (struct list *l = engine->guests.next; l != &engine->guests; l = l->next) {
 		struct session *s = container_of(l, struct session, link);
-		bool holds = s->up.held.head || s->down.held.head;
 
-		if (!holds || reactor_now() - s->moved < STUCK)
-			continue;
-		bool unfinished = s->up.raw || s->down.raw;
-		bool worst_unfinished = worst && (worst->up.raw || worst->down.raw);
-		if (!worst || (unfinished && !worst_unfinished) ||
-		    (unfinished == worst_unfinished && s->moved < worst->moved))
-			worst = s;
+		compare_stuck(&worst, s, true);
+		compare_stuck(&worst, s, false);
 	}
-	return worst;
+	return worst.session;
 }
 
 static struct session *first_waiting(const struct engine *engine)
@@ -60,13 +76,37 @@ static bool can_serve(const struct engine *engine)
 	       (s->finishes ? 1 : ENGINE_SERVING + ENGINE_RESERVE);
 }
 
+/* True if there is enough for all who wait, one after the other. */
+static bool can_serve_all(const struct engine *engine)
+{
+	uint32_t free = engine->blocks.max - engine->blocks.leased, wanted = ENGINE_RESERVE;
+
+	for (struct list *l = engine->waiting.next; l != &engine->waiting; l = l->next)
+		if ((wanted += ENGINE_SERVING) > free)
+			return false;
+	return true;
+}
+
+/* Somebody waits, and in vain: close who holds blocks without progress, until there is enough for all. */
+static void close_stuck(struct engine *engine)
+{
+	struct session *stuck;
+
+	if (can_serve(engine))
+		return;
+	for (int i = 0; i < CLOSED_MAX && !can_serve_all(engine); i++) {
+		stuck = stuck_holder(engine);
+		if (!stuck)
+			return;
+		session_close(stuck, WHY_MEMORY);
+	}
+}
+
 static void tick(struct timer *timer)
 {
 	struct engine *engine = container_of(timer, struct engine, tick);
-	struct session *stuck;
 
-	while (!can_serve(engine) && (stuck = stuck_holder(engine)))
-		session_close(stuck, WHY_MEMORY);
+	close_stuck(engine);
 	engine_serve_waiting(engine, NULL);
 	block_trim(&engine->blocks, KEPT_BLOCKS);
 	datagram_rest(reactor_now());

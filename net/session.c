@@ -148,8 +148,10 @@ static enum step connect_hop(struct session *s)
 		s->why = WHY_LEFT;
 		return FAIL;
 	}
-	if (step == DONE)
+	if (step == DONE) {
 		dial_end(&s->dial);
+		memset(s->holding, 0, sizeof(s->holding));
+	}
 	return step;
 }
 
@@ -366,6 +368,27 @@ static void advance(struct session *s)
 	}
 }
 
+/* Looked at when the session rests, so that a chunk which ends as the next one begins is not yet progress:
+ * its peer would keep a block for a few bytes now and then. */
+static void note_holding(struct holding *holding, const struct flow *f, uint64_t bytes)
+{
+	uint32_t passed = (uint32_t)bytes - f->out;
+
+	if (!f->held.head) {
+		holding->since = 0;
+	} else if (holding->since == 0 || passed - holding->passed - BLOCK_ROOM < UINT32_MAX / 2) {
+		holding->since = reactor_now();
+		holding->passed = passed;
+	}
+}
+
+uint64_t session_holds_since(const struct session *s, bool up)
+{
+	if (!(up ? &s->up : &s->down)->held.head)
+		return 0;
+	return s->step == RELAY ? s->holding[up ? 0 : 1].since : s->arrived;
+}
+
 void session_run(struct session *s)
 {
 	struct engine *engine = s->service->engine;
@@ -373,6 +396,10 @@ void session_run(struct session *s)
 	if (s->closed)
 		return;
 	advance(s);
+	if (!s->closed && s->step == RELAY) {
+		note_holding(&s->holding[0], &s->up, s->up_bytes);
+		note_holding(&s->holding[1], &s->down, s->down_bytes);
+	}
 	engine_serve_waiting(engine, s);
 }
 
@@ -386,7 +413,7 @@ bool session_open(struct service *service, int fd, const struct sockaddr_storage
 	s->service = service;
 	s->near.fd = s->far.fd = -1;
 	s->burial.bury = bury;
-	s->began = s->asked = s->moved = reactor_now();
+	s->began = s->arrived = s->asked = s->moved = reactor_now();
 	timer_init(&s->timer, timer_fired);
 	list_init(&s->waiting);
 	list_init(&s->link);

@@ -41,6 +41,12 @@ enum {
 	FIRST_PAYLOAD_WAIT = 50 /* ms that the address header waits for the first payload */
 };
 
+/* What a flow of a relay holds: since when it has neither let go of all nor passed a block's worth on. */
+struct holding {
+	uint64_t since;	 /* ms; 0: it holds nothing */
+	uint32_t passed; /* bytes passed on until then, modulo 2^32 */
+};
+
 struct session {
 	struct source near, far;
 	struct timer timer;
@@ -72,7 +78,10 @@ struct session {
 		unsigned char shake[SESSION_SHAKE]; /* before the target is known */
 		struct {
 			unsigned char early[SESSION_EARLY]; /* payload that came with the request */
-			struct dial dial;
+			union {
+				struct dial dial;
+				struct holding holding[2]; /* RELAY: of up, of down */
+			};
 		};
 	};
 };
@@ -88,6 +97,9 @@ void session_close(struct session *session, enum why why);
 
 /* The near side proved itself: no longer first to go when something runs short. */
 void session_trust(struct session *session);
+
+/* Since when this flow, up or down, holds blocks without progress, ms; 0: it holds none. */
+uint64_t session_holds_since(const struct session *session, bool up);
 
 /* "ip:port" of the near side; returns `to`. */
 const char *session_peer(const struct session *session, char *to, size_t n);

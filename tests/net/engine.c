@@ -194,6 +194,70 @@ static void test_stuck_holders(void **state)
 	world_close();
 }
 
+/* A byte now and then is no progress: while others wait, a chunk has ten seconds from its first byte, and
+ * output that is held must go at some pace. Who takes bytes and lets go of them is safe. */
+static void test_trickling_holders(void **state)
+{
+	enum { HOLDERS = 4, LEN = 3000 };
+	static unsigned char sealed[HOLDERS][LEN + 34], got[8192];
+	struct peer *peers[HOLDERS];
+	int fars[HOLDERS], far;
+	uint16_t target;
+	unsigned char byte;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = 16, .blocks = 12, .sndbuf = 5000, .rcvbuf = 5000 });
+	int listener = listen_small(&target, 4000);
+	struct peer *waiter = peer_relayed(listener, target, &far);
+	for (int i = 0; i < HOLDERS; i++) {
+		peers[i] = peer_relayed(listener, target, &fars[i]);
+		if (i == 0) { /* a slow download */
+			set_buffer(peers[i]->fd, SO_RCVBUF, 4000);
+			for (int n = 0; n < 200 && world.engine.blocks.leased == 0; n++) {
+				(void)!send(fars[i], bytes, sizeof(bytes), MSG_NOSIGNAL);
+				turn();
+			}
+			continue;
+		}
+		peer_chunk(peers[i], plain, LEN, sealed[i]);
+		put(peers[i]->fd, sealed[i], 100);
+		turns(3);
+	}
+	assert_true(world.engine.blocks.leased >= HOLDERS);
+	struct chain all = take_blocks(0);
+	put(waiter->fd, bytes, peer_chunk(waiter, "x", 1, bytes));
+	for (size_t second = 0; second < 9; second++) {
+		for (int i = 1; i < HOLDERS; i++)
+			put(peers[i]->fd, sealed[i] + 100 + second, 1);
+		pass(1000);
+		(void)!recv(peers[0]->fd, got, sizeof(got), 0);
+	}
+	assert_int_equal(world.engine.sessions.live, HOLDERS + 1);
+	assert_int_equal(look(far, &byte, 1), NOTHING);
+	chain_drop(&world.engine.blocks, &all, BLOCK_ROOM); /* the three of them lack one */
+	pass(2000);
+	expect(far, "x", 1);
+	for (int i = 1; i < HOLDERS; i++)
+		assert_int_equal(ending(fars[i]), RESET);
+	for (int second = 0; second < 30; second++) {
+		(void)!send(fars[0], bytes, sizeof(bytes), MSG_NOSIGNAL);
+		put(waiter->fd, bytes, peer_chunk(waiter, "y", 1, bytes));
+		pass(1000);
+		until(recv(peers[0]->fd, got, sizeof(got), 0) > 0);
+	}
+	assert_int_equal(look(fars[0], &byte, 1), NOTHING);
+	give_blocks(&all);
+	for (int i = 0; i < HOLDERS; i++) {
+		peer_free(peers[i]);
+		close(fars[i]);
+	}
+	peer_free(waiter);
+	close(far);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
 /* The oldest stranger goes, nobody else. */
 static void test_evict(void **state)
 {
@@ -304,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_unfinished_chunks_finish),
 		cmocka_unit_test(test_stuck_holders),
+		cmocka_unit_test(test_trickling_holders),
 		cmocka_unit_test(test_evict),
 		cmocka_unit_test(test_served_one_goes),
 		cmocka_unit_test(test_tick),
