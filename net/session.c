@@ -27,9 +27,9 @@
 
 enum { LEARN, ROUTE, CONNECT, RELAY, SILENT, ATTEND };
 
-enum {
-	UNSENT_LOOK =
-		20 /* ms between looks whether the kernel has sent everything before a reset */
+enum { /* ms between looks whether the kernel has sent everything before a reset: as long as nothing moved */
+	UNSENT_LOOK_MIN = 20,
+	UNSENT_LOOK_MAX = 1000
 };
 
 static const char *const why_text[WHY_COUNT] = {
@@ -287,6 +287,22 @@ static uint64_t limit(const struct session *s)
 	}
 }
 
+/* The source failed, and nothing but the kernel holds bytes for the destination: no event tells when they
+ * are sent. */
+static bool awaits_sending(const struct flow *f)
+{
+	return f->state == FLOW_BREAKS && f->out == 0;
+}
+
+static uint64_t next_unsent_look(const struct session *s)
+{
+	uint64_t now = reactor_now(), still = now - s->moved;
+
+	if (still < UNSENT_LOOK_MIN)
+		return now + UNSENT_LOOK_MIN;
+	return now + (still < UNSENT_LOOK_MAX ? still : UNSENT_LOOK_MAX);
+}
+
 /* When to look again although no event comes; 0: no need. */
 static uint64_t next_look(const struct session *s)
 {
@@ -297,8 +313,11 @@ static uint64_t next_look(const struct session *s)
 	if (s->up.code == FLOW_SEAL && !s->up_wire.begun &&
 	    reactor_now() < s->asked + FIRST_PAYLOAD_WAIT)
 		return s->asked + FIRST_PAYLOAD_WAIT;
-	if (s->up.state == FLOW_BREAKS || s->down.state == FLOW_BREAKS)
-		return reactor_now() + UNSENT_LOOK;
+	if (awaits_sending(&s->up) || awaits_sending(&s->down)) {
+		uint64_t look = next_unsent_look(s);
+
+		return look < end ? look : end;
+	}
 	return end;
 }
 

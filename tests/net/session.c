@@ -352,6 +352,88 @@ static void test_overdue_header_sleeps(void **state)
 	world_close();
 }
 
+/* A relay whose target is reset while the near side reads nothing: `total` bytes are on their way to it. */
+static int unsent(int sndbuf, size_t total, int *listener)
+{
+	static unsigned char bytes[400000];
+	uint16_t target;
+	size_t sent = 0;
+
+	world_open((struct sizes){ .sessions = 4, .blocks = 64, .sndbuf = sndbuf });
+	*listener = listen_small(&target, 0);
+	world.targets[0] = target;
+	int near = connect_small(world.local_port, 0, 4000);
+
+	put(near, "x", 1);
+	int far = accept_one(*listener);
+	expect(far, "x", 1);
+	for (int i = 0; i < 300 && sent < total; i++) {
+		ssize_t taken = send(far, bytes, total - sent, MSG_NOSIGNAL);
+
+		sent += taken > 0 ? (size_t)taken : 0;
+		turn();
+	}
+	turns(50);
+	reset(far);
+	turns(5);
+	assert_true(world.engine.sessions.live > 0);
+	return near;
+}
+
+/* How often sessions look during ten seconds. */
+static unsigned looks(void)
+{
+	unsigned n = 0, live = world.engine.sessions.live;
+	struct list *guests = &world.engine.guests;
+
+	world.pace = 0;
+	for (int i = 0; i < 1000; i++) {
+		uint64_t before = 0, after = 0;
+
+		for (struct list *l = guests->next; l != guests; l = l->next)
+			before += container_of(l, struct session, link)->timer.due;
+		world.now += 10;
+		reactor_turn(0);
+		for (struct list *l = guests->next; l != guests; l = l->next)
+			after += container_of(l, struct session, link)->timer.due;
+		n += after != before;
+		assert_int_equal(world.engine.sessions.live, live);
+	}
+	return n;
+}
+
+/* Looked at every 20 ms, many such sessions would keep the processor busy. */
+static void test_unsent_is_looked_at_seldom(void **state)
+{
+	int listener, near;
+
+	(void)state;
+	near = unsent(200000, 100000, &listener);
+	assert_in_range(looks(), 5, 20);
+	pass(61000);
+	world_rests();
+	close(near);
+	close(listener);
+	world_close();
+}
+
+/* While we hold bytes ourselves, the edge tells. */
+static void test_held_is_not_looked_at(void **state)
+{
+	int listener, near;
+
+	(void)state;
+	near = unsent(5000, 400000, &listener);
+	assert_true(world.engine.blocks.leased > 0);
+	assert_in_range(looks(), 0, 3);
+	pass(61000);
+	pass(61000);
+	world_rests();
+	close(near);
+	close(listener);
+	world_close();
+}
+
 /* Nobody listens there: the near side sees an end, not a reset, and soon. */
 static void test_no_connection(void **state)
 {
@@ -440,6 +522,8 @@ int main(void)
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_timeout_with_bytes_held),
 		cmocka_unit_test(test_header_waits),
+		cmocka_unit_test(test_unsent_is_looked_at_seldom),
+		cmocka_unit_test(test_held_is_not_looked_at),
 		cmocka_unit_test(test_overdue_header_sleeps),
 		cmocka_unit_test(test_no_connection),
 		cmocka_unit_test(test_reset_before_a_full_target),
