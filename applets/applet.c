@@ -40,7 +40,7 @@ static struct program_state program; /* signals need to find it */
 
 static void report(void)
 {
-	engine_report(&program.engine, replay_count(program.replay));
+	engine_report(&program.engine, replay_count(program.replay), program.salts);
 }
 
 static void reload(void)
@@ -184,6 +184,19 @@ static void open_datagrams(void)
 	open_replay(&program.packet_replay);
 }
 
+/* Where replay_size is less, nobody may fill it for all others. */
+static void open_salts(void)
+{
+	uint32_t size = program.settings.replay_size;
+
+	if (size < SALTS_LEAST)
+		size = SALTS_LEAST;
+	program.salts = salts_open(size);
+	if (!program.salts)
+		die("no memory for %u salts of a minute: %s (see replay_size)", size,
+		    strerror(errno));
+}
+
 static void make_services(unsigned long descriptors)
 {
 	const struct settings *settings = &program.settings;
@@ -196,9 +209,8 @@ static void make_services(unsigned long descriptors)
 		    sessions, settings->buffer_limit, strerror(errno));
 	open_replay(&program.replay);
 	open_datagrams();
-	if (program.kind->role->near_sealed && !(program.salts = salts_open(settings->replay_size)))
-		die("no memory for %u salts of a minute: %s (see replay_size)",
-		    settings->replay_size, strerror(errno));
+	if (program.kind->role->near_sealed)
+		open_salts();
 	program.service_count = count_services();
 	program.services = calloc(program.service_count, sizeof(*program.services));
 	if (!program.services)

@@ -7,11 +7,13 @@
 #include "core/log.h"
 #include "core/reactor.h"
 #include "net/resolve.h"
+#include "net/salts.h"
 #include "net/service.h"
 #include "net/session.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 
 enum {
 	TICK = 1000,	  /* ms */
@@ -237,10 +239,15 @@ static unsigned count_descriptors(void)
 	return n > 3 ? n - 3 : 0; /* ".", ".." and the directory itself */
 }
 
-void engine_report(const struct engine *engine, uint32_t salts)
+void engine_report(const struct engine *engine, uint32_t salts, const struct salts *requests)
 {
+	char more[64] = "";
+
+	if (requests)
+		snprintf(more, sizeof(more), ", %u request salts of at most %u",
+			 salts_count(requests), salts_capacity(requests));
 	log_info("state: %u sessions, %u associations, %u blocks held, %u descriptors, %u look-ups "
-		 "out, %u salts",
+		 "out, %u salts%s",
 		 engine->sessions.live, engine->assocs.live, engine->blocks.leased,
-		 count_descriptors(), resolve_pending(), salts);
+		 count_descriptors(), resolve_pending(), salts, more);
 }

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+struct salts;
 struct session;
 struct wire_key;
 
@@ -24,7 +25,8 @@ enum log_kind {
 	LOG_KIND_RESOLVE,
 	LOG_KIND_CONNECT,
 	LOG_KIND_REFUSED,
-	LOG_KIND_PACKET
+	LOG_KIND_PACKET,
+	LOG_KIND_SALTS
 };
 
 enum {
@@ -79,7 +81,7 @@ size_t engine_reserve(const struct engine *engine, const struct session *session
 /* A session (or nobody: NULL) has run, or is closed. Blocks may have come back: wake the first who waits for some. */
 void engine_serve_waiting(struct engine *engine, const struct session *ran);
 
-/* One line about what the process holds, to the log. */
-void engine_report(const struct engine *engine, uint32_t salts);
+/* One line about what the process holds, to the log; `salts` of SIP004, and of requests (NULL: none). */
+void engine_report(const struct engine *engine, uint32_t salts, const struct salts *requests);
 
 #endif

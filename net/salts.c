@@ -8,6 +8,9 @@
  * hashing), so no call does more than its neighbours, and only as much memory is touched as entries
  * were ever in use. Whatever is too old goes when a hand that moves on with every call comes by.
  *
+ * What has gone leaves the largest of its timestamps behind. Requests up to that one are untimely
+ * already, and are refused if the clock is set back and they are timely again.
+ *
  * The links can always be made again from the entries, and are if a holder of the mutex died.
  */
 #include "net/salts.h"
@@ -29,7 +32,8 @@ static const uint64_t NEVER = UINT64_MAX; /* `seen` of an entry that is free */
 
 struct entry {
 	unsigned char salt[SALTS_LEN]; /* shorter ones end in zeros */
-	uint64_t seen;		       /* Unix time */
+	uint64_t stamp;		       /* of the request */
+	uint64_t seen;		       /* by the steady clock */
 	uint32_t hash;
 	uint32_t next; /* in its bucket, or of the free ones */
 };
@@ -43,7 +47,8 @@ struct salts {
 	uint32_t free;	  /* the first free one below `touched` */
 	uint32_t buckets;
 	uint32_t hand;	/* the index it comes to next */
-	uint64_t swept; /* when all that was too old had gone */
+	uint64_t swept; /* when all that was too old had gone, by the steady clock */
+	uint64_t since; /* of smaller timestamps, salts may have gone */
 	uint32_t heads[];
 };
 
@@ -156,9 +161,16 @@ static void settle(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-static bool too_old(const struct entry *entry, uint64_t now)
+static bool after_life(uint64_t since, uint64_t now)
 {
-	return entry->seen != NEVER && now > entry->seen && now - entry->seen > SALTS_LIFE;
+	return now > since && now - since > SALTS_LIFE;
+}
+
+/* By both clocks: one that is set forward and back again must not make anybody forget. */
+static bool too_old(const struct entry *entry, struct salts_now now)
+{
+	return entry->seen != NEVER && after_life(entry->seen, now.steady) &&
+	       after_life(entry->stamp, now.clock);
 }
 
 static void let_go(struct salts *salts, uint32_t number)
@@ -169,13 +181,16 @@ static void let_go(struct salts *salts, uint32_t number)
 	while (*link != number)
 		link = &entry_of(salts, *link)->next;
 	*link = entry->next;
+	if (salts->since <= entry->stamp)
+		salts->since = entry->stamp + 1;
+	settle();
 	entry->seen = NEVER;
 	link_into(salts, &salts->free, number);
 	salts->count--;
 }
 
 /* Move the hand over n entries. */
-static void sweep(struct salts *salts, uint64_t now, uint32_t n)
+static void sweep(struct salts *salts, struct salts_now now, uint32_t n)
 {
 	for (; n > 0 && salts->touched > 0; n--) {
 		if (salts->hand >= salts->touched)
@@ -187,11 +202,11 @@ static void sweep(struct salts *salts, uint64_t now, uint32_t n)
 }
 
 /* An entry to fill, in no list; 0: there is none. */
-static uint32_t take(struct salts *salts, uint64_t now)
+static uint32_t take(struct salts *salts, struct salts_now now)
 {
-	if (!salts->free && salts->touched == salts->max && salts->swept != now) {
+	if (!salts->free && salts->touched == salts->max && salts->swept != now.steady) {
 		sweep(salts, now, salts->max);
-		salts->swept = now; /* nothing more can become too old before the next second */
+		salts->swept = now.steady; /* no more can become too old before the next second */
 	}
 	if (salts->free) {
 		uint32_t number = salts->free;
@@ -206,7 +221,8 @@ static uint32_t take(struct salts *salts, uint64_t now)
 	return ++salts->touched;
 }
 
-static struct entry *find(struct salts *salts, const unsigned char *salt, uint32_t hash)
+/* The number of its entry; 0: there is none. */
+static uint32_t find(struct salts *salts, const unsigned char *salt, uint32_t hash)
 {
 	uint32_t number = *bucket_of(salts, hash);
 
@@ -214,49 +230,53 @@ static struct entry *find(struct salts *salts, const unsigned char *salt, uint32
 		struct entry *entry = entry_of(salts, number);
 
 		if (entry->hash == hash && memcmp(entry->salt, salt, SALTS_LEN) == 0)
-			return entry;
+			return number;
 		number = entry->next;
 	}
-	return NULL;
+	return 0;
 }
 
-static int add(struct salts *salts, const unsigned char *salt, uint32_t hash, uint64_t now)
+static enum salts_result add(struct salts *salts, const unsigned char *salt, uint32_t hash,
+			     uint64_t stamp, struct salts_now now)
 {
-	struct entry *entry = find(salts, salt, hash);
-	uint32_t number;
+	uint32_t number = find(salts, salt, hash);
+	struct entry *entry;
 
-	if (entry) {
-		if (!too_old(entry, now))
-			return -1;
-		entry->seen = now;
-		return 0;
+	if (number) {
+		if (!too_old(entry_of(salts, number), now))
+			return SALTS_SEEN;
+		let_go(salts, number);
 	}
+	if (stamp < salts->since)
+		return SALTS_UNSURE;
 	number = take(salts, now);
 	if (!number)
-		return -1;
+		return SALTS_FULL;
 	entry = entry_of(salts, number);
 	memcpy(entry->salt, salt, SALTS_LEN);
 	entry->hash = hash;
+	entry->stamp = stamp;
 	settle();
-	entry->seen = now; /* from here on it is one that mend() keeps */
+	entry->seen = now.steady; /* from here on it is one that mend() keeps */
 	link_into(salts, bucket_of(salts, hash), number);
 	salts->count++;
 	if (salts->count > salts->buckets && salts->buckets < salts->max)
 		grow(salts);
-	return 0;
+	return SALTS_NEW;
 }
 
-int salts_add(struct salts *salts, const unsigned char *salt, size_t n, uint64_t now)
+enum salts_result salts_add(struct salts *salts, const unsigned char *salt, size_t n,
+			    uint64_t stamp, struct salts_now now)
 {
 	unsigned char padded[SALTS_LEN] = { 0 }, hash[crypto_shorthash_BYTES];
-	int result;
+	enum salts_result result;
 
 	memcpy(padded, salt, n);
 	crypto_shorthash(hash, padded, sizeof padded, salts->key);
 	if (shared_lock(&salts->mutex))
 		mend(salts);
 	sweep(salts, now, STEPS);
-	result = add(salts, padded, get_u32le(hash), now);
+	result = add(salts, padded, get_u32le(hash), stamp, now);
 	shared_unlock(&salts->mutex);
 	return result;
 }
@@ -264,4 +284,9 @@ int salts_add(struct salts *salts, const unsigned char *salt, size_t n, uint64_t
 uint32_t salts_count(const struct salts *salts)
 {
 	return salts->count;
+}
+
+uint32_t salts_capacity(const struct salts *salts)
+{
+	return salts->max;
 }

@@ -236,18 +236,31 @@ static void forget_keys(struct session *s)
 	wire_wipe(&s->down_wire);
 }
 
-/* Fall silent: everything goes but the near socket. */
-static void fall_silent(struct session *s)
+/* A peer falls silent whom we did not understand; or could not let in, which is not held against it. */
+static void log_silence(const struct session *s)
 {
 	char peer[ENDPOINT_TEXT];
 	struct sockaddr_storage address;
 
 	address_socket(&s->peer, 0, &address);
-	if (s->step == CONNECT) /* which is in the log already, and no offence */
-		dial_end(&s->dial);
+	if (s->up_wire.salts_full)
+		log_peer(LOG_KIND_SALTS, "no room for the salts of more requests in a minute: some "
+					 "are refused (see replay_size)");
+	else if (s->up_wire.salts_unsure)
+		log_peer(LOG_KIND_SALTS, "the clock was set back: until it has caught up, requests "
+					 "are refused that may have come before");
 	else
 		log_handshake(socket_print((struct sockaddr *)&address, false, peer, sizeof(peer)),
 			      s->step == LEARN ? "authentication error" : why_text[WHY_FORGED]);
+}
+
+/* Fall silent: everything goes but the near socket. */
+static void fall_silent(struct session *s)
+{
+	if (s->step == CONNECT) /* which is in the log already, and no offence */
+		dial_end(&s->dial);
+	else
+		log_silence(s);
 	s->arrived = s->step == RELAY ? reactor_now() : s->began;
 	s->step = SILENT;
 	socket_reset_on_close(s->far.fd);

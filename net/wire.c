@@ -133,6 +133,14 @@ static uint64_t system_clock(void)
 	return (uint64_t)time(NULL);
 }
 
+static uint64_t steady_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec;
+}
+
 /* What hangs on a stream cipher. 0, or -1: no memory. */
 static int set_stream(struct wire_key *key, const struct stream *stream)
 {
@@ -156,6 +164,7 @@ static void set_aead(struct wire_key *key)
 	key->packet_aead = method->packet_cipher ? aead_find(method->packet_cipher) : key->aead;
 	key->key_len = key->salt_len = key->aead->key;
 	key->clock = system_clock;
+	key->steady = steady_clock;
 	key->padding_max = WIRE_PADDING_MAX;
 }
 

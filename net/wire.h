@@ -74,6 +74,7 @@ struct wire_key {
 	/* SIP022. */
 	struct salts *salts;	  /* of requests, for a server; NULL: not checked */
 	uint64_t (*clock)(void);  /* Unix time in seconds; wire_key_set() takes the system's */
+	uint64_t (*steady)(void); /* seconds that never step; the same */
 	uint16_t padding_min;	  /* bytes of padding in a request, chosen at random between these; */
 	uint16_t padding_max;	  /* 0 and 900 by default, at least 1 without payload */
 	bool split_reads;	  /* a request may come in pieces: behind a plugin */
@@ -98,6 +99,8 @@ struct wire_state {
 	bool begun;	  /* the salt was sent or taken */
 	bool length_open : 1; /* `payload` is valid */
 	bool header_open : 1; /* and that is the rest of the header of a request (SIP022) */
+	bool salts_full : 1;  /* broken, but not by the peer: see SALTS_FULL and */
+	bool salts_unsure : 1; /* SALTS_UNSURE */
 	bool broken;	  /* forged, malformed or replayed: it opens nothing more */
 	bool leased;	  /* stream.extra belongs to key->leases */
 	unsigned char salt[WIRE_SALT_MAX]; /* of the request, where the answer must name it (SIP022) */

@@ -160,6 +160,18 @@ static void go_on(struct wire_state *state, const unsigned char *length)
 	state->length_open = state->begun = true;
 }
 
+/* Remember the salt of a request with this timestamp: 0, or -1, and whether it is to blame. */
+static int remember(const struct wire_key *key, struct wire_state *state, const unsigned char *salt,
+		    uint64_t stamp, uint64_t now)
+{
+	struct salts_now both = { .clock = now, .steady = key->steady() };
+	enum salts_result result = salts_add(key->salts, salt, key->salt_len, stamp, both);
+
+	state->salts_full = result == SALTS_FULL;
+	state->salts_unsure = result == SALTS_UNSURE;
+	return result == SALTS_NEW ? 0 : -1;
+}
+
 /* Only the salt of a request that is right in everything so far is remembered: others would fill the
  * memory, or burn the salt of a request that is still to come. */
 static int start_request(const struct wire_key *key, struct wire_state *state, unsigned char *buf)
@@ -180,7 +192,7 @@ static int start_request(const struct wire_key *key, struct wire_state *state, u
 		return -1;
 	if (fixed[0] != SIP022_REQUEST || !sip022_timely(fixed + 1, now))
 		return -1;
-	if (key->salts && salts_add(key->salts, buf, key->salt_len, now) < 0)
+	if (key->salts && remember(key, state, buf, get_u64be(fixed + 1), now) < 0)
 		return -1;
 
 	memcpy(state->salt, buf, key->salt_len);

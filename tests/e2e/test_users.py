@@ -112,3 +112,11 @@ def test_refused_at_start(stage, config, why):
     program = stage.program("server", {"server": "127.0.0.1", "server_port": kit.free_port(), "method": METHOD,
                                        "password": key(0), "users": users(1), **config})
     assert program.wait() == 255 and why in program.stderr()
+
+
+def test_small_replay_size(stage):
+    """Nobody uses up by a thousand requests what all need to be let in: the line of state has the room for them."""
+    server = stage.server(method=METHOD, password=key(0), replay_size=1000)
+    assert echoes(stage.socks(client(stage, server, key(0)), stage.target()))
+    server.state()
+    assert "1 request salts of at most 65536\n" in server.log()

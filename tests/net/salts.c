@@ -17,13 +17,21 @@
 
 enum { NOW = 1700000000 };
 
-/* Add the i-th salt; they differ in few bits. */
-static int add(struct salts *salts, uint64_t i, uint64_t now)
+/* Add the i-th salt with this timestamp; they differ in few bits. */
+static enum salts_result add_by(struct salts *salts, uint64_t i, uint64_t stamp, uint64_t clock,
+				uint64_t steady)
 {
+	struct salts_now now = { .clock = clock, .steady = steady };
 	unsigned char salt[32] = { 0 };
 
 	put_u64be(salt + 10, i);
-	return salts_add(salts, salt, sizeof salt, now);
+	return salts_add(salts, salt, sizeof salt, stamp, now);
+}
+
+/* As add_by(), with clocks that agree. */
+static enum salts_result add(struct salts *salts, uint64_t i, uint64_t now)
+{
+	return add_by(salts, i, now, now, now);
 }
 
 static void refuses_nonsense(void **state)
@@ -42,28 +50,61 @@ static void a_minute(void **state)
 	struct salts *salts = salts_open(1000);
 
 	(void)state;
-	assert_int_equal(add(salts, 1, NOW), 0);
-	assert_int_equal(add(salts, 1, NOW), -1);
-	assert_int_equal(add(salts, 1, NOW + 60), -1);
-	assert_int_equal(add(salts, 2, NOW + 60), 0);
-	assert_int_equal(add(salts, 1, NOW + 61), 0);
-	assert_int_equal(add(salts, 1, NOW + 121), -1);
-	assert_int_equal(add(salts, 1, NOW + 122), 0);
+	assert_int_equal(add(salts, 1, NOW), SALTS_NEW);
+	assert_int_equal(add(salts, 1, NOW), SALTS_SEEN);
+	assert_int_equal(add(salts, 1, NOW + 60), SALTS_SEEN);
+	assert_int_equal(add(salts, 2, NOW + 60), SALTS_NEW);
+	assert_int_equal(add(salts, 1, NOW + 61), SALTS_NEW);
+	assert_int_equal(add(salts, 1, NOW + 121), SALTS_SEEN);
+	assert_int_equal(add(salts, 1, NOW + 122), SALTS_NEW);
 	salts_close(salts);
 }
 
-/* A clock that is set back brings nothing back, one that is set forth ends what a timestamp ends. */
-static void clock_set(void **state)
+/* A clock that is set forward and back again makes nobody forget what came in the last minute. */
+static void clock_set_for_a_moment(void **state)
 {
 	struct salts *salts = salts_open(10);
 
 	(void)state;
-	assert_int_equal(add(salts, 1, NOW), 0);
-	assert_int_equal(add(salts, 1, NOW - 100000), -1);
-	assert_int_equal(add(salts, 2, NOW - 100000), 0);
-	assert_int_equal(add(salts, 1, NOW), -1);
-	assert_int_equal(add(salts, 2, NOW), 0);
-	assert_int_equal(add(salts, 1, 0), -1);
+	assert_int_equal(add_by(salts, 1, NOW, NOW, 1000), SALTS_NEW);
+	for (uint64_t i = 10; i < 15; i++)
+		assert_int_equal(add_by(salts, i, NOW + 100, NOW + 100, 1001), SALTS_NEW);
+	assert_int_equal(add_by(salts, 1, NOW, NOW, 1002), SALTS_SEEN);
+	assert_int_equal(add_by(salts, 2, NOW, NOW, 1002), SALTS_NEW);
+	salts_close(salts);
+}
+
+/* Nor for long: what was forgotten meanwhile is refused by its timestamp, and what is younger is not. */
+static void clock_set_back(void **state)
+{
+	struct salts *salts = salts_open(10);
+
+	(void)state;
+	assert_int_equal(add_by(salts, 1, NOW + 7, NOW, 1000), SALTS_NEW);
+	assert_int_equal(add_by(salts, 2, NOW + 200, NOW + 200, 1061), SALTS_NEW);
+	assert_int_equal(salts_count(salts), 1); /* the first has gone */
+	assert_int_equal(add_by(salts, 1, NOW + 7, NOW + 1, 1062), SALTS_UNSURE);
+	assert_int_equal(add_by(salts, 3, NOW, NOW + 1, 1062), SALTS_UNSURE);
+	assert_int_equal(add_by(salts, 4, NOW + 8, NOW + 1, 1062), SALTS_NEW);
+	/* what came before the clock was set stays until the clock has come that far again */
+	assert_int_equal(add_by(salts, 2, NOW + 200, NOW + 201, 1262), SALTS_SEEN);
+	assert_int_equal(add_by(salts, 5, NOW + 261, NOW + 261, 1322), SALTS_NEW);
+	assert_int_equal(add_by(salts, 2, NOW + 200, NOW + 201, 1323), SALTS_UNSURE);
+	salts_close(salts);
+}
+
+/* A clock that goes as it should never makes a salt doubtful, whatever the timestamps. */
+static void never_in_doubt(void **state)
+{
+	struct salts *salts = salts_open(1000);
+
+	(void)state;
+	for (uint64_t i = 0; i < 2000; i++) {
+		uint64_t now = NOW + i, stamp = now - 30 + i * 7 % 61;
+
+		assert_int_equal(add_by(salts, i, stamp, now, i), SALTS_NEW);
+		assert_int_equal(add_by(salts, i, stamp, now - i % 3, i), SALTS_SEEN);
+	}
 	salts_close(salts);
 }
 
@@ -72,13 +113,14 @@ static void lengths(void **state)
 {
 	struct salts *salts = salts_open(100);
 	unsigned char salt[SALTS_LEN];
+	struct salts_now now = { NOW, NOW };
 
 	(void)state;
 	memset(salt, 7, sizeof salt);
 	for (size_t n = 1; n <= SALTS_LEN; n++)
-		assert_int_equal(salts_add(salts, salt, n, NOW), 0);
+		assert_int_equal(salts_add(salts, salt, n, NOW, now), SALTS_NEW);
 	for (size_t n = 1; n <= SALTS_LEN; n++)
-		assert_int_equal(salts_add(salts, salt, n, NOW), -1);
+		assert_int_equal(salts_add(salts, salt, n, NOW, now), SALTS_SEEN);
 	assert_int_equal(salts_count(salts), SALTS_LEN);
 	salts_close(salts);
 }
@@ -96,11 +138,11 @@ static void full(void **state)
 			uint64_t now = NOW + round * 61, base = round * 10000;
 
 			for (uint64_t i = 0; i < sizes[s]; i++)
-				assert_int_equal(add(salts, base + i, now), 0);
+				assert_int_equal(add(salts, base + i, now), SALTS_NEW);
 			for (uint64_t i = 0; i < 100; i++)
-				assert_int_equal(add(salts, base + 5000 + i, now + i % 61), -1);
+				assert_int_equal(add(salts, base + 5000 + i, now + i % 61), SALTS_FULL);
 			for (uint64_t i = 0; i < sizes[s]; i++)
-				assert_int_equal(add(salts, base + i, now + 60), -1);
+				assert_int_equal(add(salts, base + i, now + 60), SALTS_SEEN);
 			assert_int_equal(salts_count(salts), sizes[s]);
 		}
 		salts_close(salts);
@@ -116,9 +158,9 @@ static void steady(void **state)
 	(void)state;
 	for (uint64_t t = 0; t < SECONDS; t++) {
 		for (uint64_t i = 0; i < RATE; i++)
-			assert_int_equal(add(salts, t * RATE + i, NOW + t), 0);
+			assert_int_equal(add(salts, t * RATE + i, NOW + t), SALTS_NEW);
 		for (uint64_t back = 0; back <= 60 && back <= t; back += 20)
-			assert_int_equal(add(salts, (t - back) * RATE + t % RATE, NOW + t), -1);
+			assert_int_equal(add(salts, (t - back) * RATE + t % RATE, NOW + t), SALTS_SEEN);
 	}
 	salts_close(salts);
 }
@@ -139,23 +181,23 @@ static size_t resident(void *from, size_t size)
 /* Memory is touched for what is in use, not for what might be. */
 static void grows(void **state)
 {
-	enum { CAPACITY = 1000000, SIZE = 52 * CAPACITY };
+	enum { CAPACITY = 1000000, SIZE = 60 * CAPACITY };
 	struct salts *salts = salts_open(CAPACITY);
 
 	(void)state;
 	assert_in_range(resident(salts, SIZE), 1, 16384);
 	for (uint64_t i = 0; i < 1000; i++)
-		assert_int_equal(add(salts, i, NOW), 0);
+		assert_int_equal(add(salts, i, NOW), SALTS_NEW);
 	assert_in_range(resident(salts, SIZE), 1, 80 * 1024);
 	for (uint64_t t = 1; t < 100; t++) /* and it does not wander */
 		for (uint64_t i = 0; i < 1000; i++)
-			assert_int_equal(add(salts, t * 1000 + i, NOW + t * 70), 0);
+			assert_int_equal(add(salts, t * 1000 + i, NOW + t * 70), SALTS_NEW);
 	assert_in_range(resident(salts, SIZE), 1, 160 * 1024);
 	for (uint64_t i = 0; i < CAPACITY; i++)
-		assert_int_equal(add(salts, i, NOW + 8000), 0);
+		assert_int_equal(add(salts, i, NOW + 8000), SALTS_NEW);
 	for (uint64_t i = 0; i < CAPACITY; i += 997)
-		assert_int_equal(add(salts, i, NOW + 8000), -1);
-	assert_int_equal(add(salts, CAPACITY, NOW + 8000), -1);
+		assert_int_equal(add(salts, i, NOW + 8000), SALTS_SEEN);
+	assert_int_equal(add(salts, CAPACITY, NOW + 8000), SALTS_FULL);
 	salts_close(salts);
 }
 
@@ -191,14 +233,14 @@ static void holder_killed(void **state)
 		uint64_t i = *done - base - 1, passed = now + i / CAPACITY * 61;
 
 		alarm(20); /* a lock that is lost for ever must not hang the tests */
-		assert_int_equal(add(salts, base + i % CAPACITY, passed), -1);
+		assert_int_equal(add(salts, base + i % CAPACITY, passed), SALTS_SEEN);
 		assert_in_range(salts_count(salts), 1, CAPACITY);
 		for (uint64_t j = 0; j < i % CAPACITY; j++)
-			assert_int_equal(add(salts, base + j, passed), -1);
+			assert_int_equal(add(salts, base + j, passed), SALTS_SEEN);
 		for (uint64_t j = 0; j < CAPACITY; j++) /* a minute later all can be new */
-			assert_int_equal(add(salts, base + 500000 + j, passed + 100), 0);
+			assert_int_equal(add(salts, base + 500000 + j, passed + 100), SALTS_NEW);
 		assert_int_equal(salts_count(salts), CAPACITY);
-		assert_int_equal(add(salts, base + 600000, passed + 100), -1);
+		assert_int_equal(add(salts, base + 600000, passed + 100), SALTS_FULL);
 		salts_close(salts);
 		salts = salts_open(CAPACITY);
 		alarm(0);
@@ -212,7 +254,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses_nonsense),
 		cmocka_unit_test(a_minute),
-		cmocka_unit_test(clock_set),
+		cmocka_unit_test(clock_set_for_a_moment),
+		cmocka_unit_test(clock_set_back),
+		cmocka_unit_test(never_in_doubt),
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(full),
 		cmocka_unit_test(steady),

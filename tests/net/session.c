@@ -3,6 +3,8 @@
  */
 #include "net/session.h"
 
+#include "net/salts.h"
+
 #include "tests/net/world.h"
 
 static const struct sizes plenty = { .sessions = 64, .blocks = 256 };
@@ -512,6 +514,61 @@ static void test_slow_end_of_a_broken_source(void **state)
 	world_close();
 }
 
+/* What is written to stderr from here on, up to its end. */
+static FILE *errors;
+static int real_stderr;
+
+static void catch_errors(void)
+{
+	errors = tmpfile();
+	assert_non_null(errors);
+	real_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+	assert_true(real_stderr >= 0 && dup2(fileno(errors), STDERR_FILENO) >= 0);
+}
+
+static void caught_errors(char *to, size_t size)
+{
+	assert_true(dup2(real_stderr, STDERR_FILENO) >= 0);
+	close(real_stderr);
+	rewind(errors);
+	to[fread(to, 1, size - 1, errors)] = 0;
+	fclose(errors);
+}
+
+/* There is no room for a salt: silence, but nobody is accused of anything. */
+static void test_no_room_for_a_salt(void **state)
+{
+	unsigned char bytes[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
+	uint16_t target;
+	char text[2000];
+	int far;
+
+	(void)state;
+	world_open(plenty);
+	world.method = wire_find("2022-blake3-aes-256-gcm");
+	wire_key_set(&world.server.key, world.method, world.key);
+	world.server.key.server = true;
+	world.server.key.salts = salts_open(1);
+	int listener = listen_small(&target, 0);
+	struct peer *served = peer_relayed(listener, target, &far), *late = peer_new(0, 0);
+
+	catch_errors();
+	put(late->fd, bytes, peer_first(late, target, "first", 5, bytes));
+	turns(20);
+	expect_silence(late->fd);
+	caught_errors(text, sizeof(text));
+	assert_non_null(strstr(text, "no room for the salts of more requests in a minute"));
+	assert_null(strstr(text, "failed to handshake"));
+	assert_null(strstr(text, "127.0.0.1"));
+	peer_free(late);
+	peer_free(served);
+	close(far);
+	world_rests();
+	close(listener);
+	salts_close(world.server.key.salts);
+	world_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -528,6 +585,7 @@ int main(void)
 		cmocka_unit_test(test_no_connection),
 		cmocka_unit_test(test_reset_before_a_full_target),
 		cmocka_unit_test(test_slow_end_of_a_broken_source),
+		cmocka_unit_test(test_no_room_for_a_salt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

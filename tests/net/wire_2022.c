@@ -954,18 +954,42 @@ static void replays(void **state)
 	now += 31; /* now it is the timestamp that refuses it */
 	check_refused(&server, sealed, n, false);
 
-	/* full: refused, though it is new */
-	server.salts = salts_open(1);
-	for (int i = 0; i < 2; i++) {
-		struct wire_state another = { 0 };
+	salts_close(salts);
+}
 
-		n = wire_first(&client, &another, &example, plain, 20, sealed);
-		assert_int_equal(
-			open_stream(&server, &(struct wire_state){ 0 }, sealed, n, WHOLE).result,
-			i == 0 ? 0 : -1);
+static uint64_t steady_now = 1000;
+
+static uint64_t set_steady_clock(void)
+{
+	return steady_now;
+}
+
+/* Refused, though it is new, and the peer is not to blame: there is no room; the clock was set back. */
+static void blameless(void **state)
+{
+	struct wire_key client, server;
+
+	(void)state;
+	any_keys(&client, &server, 2);
+	server.steady = set_steady_clock;
+	server.salts = salts_open(1);
+	for (int i = 0; i < 5; i++) {
+		static const int results[] = { 0, -1, -1, 0, -1 };
+		struct wire_state up = { 0 }, down = { 0 };
+		size_t n;
+
+		if (i == 3)
+			now += 61, steady_now += 61;
+		if (i == 4)
+			now -= 61;
+		n = wire_first(&client, &up, &example, plain, 20, sealed);
+		if (i == 2)
+			sealed[50] ^= 1;
+		assert_int_equal(open_stream(&server, &down, sealed, n, WHOLE).result, results[i]);
+		assert_int_equal(down.salts_full, i == 1);
+		assert_int_equal(down.salts_unsure, i == 4);
 	}
 	salts_close(server.salts);
-	salts_close(salts);
 }
 
 /* A request whose variable header is malformed has used up its salt. */
@@ -1091,6 +1115,7 @@ int main(void)
 		cmocka_unit_test(forged_anywhere),
 		cmocka_unit_test(cut_off),
 		cmocka_unit_test(replays),
+		cmocka_unit_test(blameless),
 		cmocka_unit_test(burnt_salt),
 		cmocka_unit_test(odd_answers),
 
