@@ -139,10 +139,12 @@ static int bad_key(const struct wire_method *method, struct options_reason *reas
 	char text[SECRET_TEXT];
 
 	secret_fresh(method, text);
-	log_error("here is a fresh random key of the right length: %s", text);
+	fail(reason,
+	     "the key is not base64url of at least %zu bytes, which %s needs; here is a fresh "
+	     "random key of the right length: %s",
+	     wire_key_len(method), method->name, text);
 	sodium_memzero(text, sizeof text);
-	return fail(reason, "the key is not base64url of at least %zu bytes, which %s needs",
-		    wire_key_len(method), method->name);
+	return -1;
 }
 
 static int make_old(struct wire_key *key, const struct wire_method *method, const char *password,

@@ -35,8 +35,8 @@ int secret_from_environment(struct settings_place *place, struct options_reason 
 
 /* Make *key from what was given for `method`: `text`, the key itself, wins over `password`; NULL
  * where there is none, but SIP022 takes either. Only clients (`server` false) may have a chain,
- * which is allocated. 0, or -1 with the reason (a bad key is also answered with a fresh one in the
- * log, where the family is old). */
+ * which is allocated. 0, or -1 with the reason (which has a fresh key in it, where the family is
+ * old). */
 int secret_make(struct wire_key *key, const struct wire_method *method, const char *password,
 		const char *text, bool server, struct options_reason *reason);
 

@@ -78,9 +78,10 @@ static const struct option_row rows[] = {
 	{ KEY("servers"), FOR(CLIENTS | S), FIELD(CUSTOM, top), .custom = value_servers },
 	{ KEY("users"), FOR(S), FIELD(CUSTOM, top.users), .custom = value_users },
 	{ FLAG('k', "password", "PASSWORD"), KEY("password"), FOR(ALL), FIELD(STRING, top.password),
-	  BITS(SECRET),
+	  .custom = value_password, BITS(SECRET),
 	  HELP("password; better in the configuration file or the environment") },
-	{ FLAG(0, "key", "KEY"), KEY("key"), FOR(RELAYS), FIELD(STRING, top.key_text), BITS(SECRET),
+	{ FLAG(0, "key", "KEY"), KEY("key"), FOR(RELAYS), FIELD(STRING, top.key_text),
+	  .custom = value_key, BITS(SECRET),
 	  HELP("the key itself, as ss-key makes it; stronger than a password") },
 	{ FLAG('m', NULL, "METHOD"), KEY("method"), FOR(ALL), FIELD(CUSTOM, top.method),
 	  .custom = value_method,
@@ -241,8 +242,10 @@ static const struct option_row element_rows[] = {
 	{ KEY("server_port"), FOR(ALL), FIELD(PORT, server_port) },
 	{ KEY("port"), FOR(ALL), FIELD(PORT, server_port) },
 	{ KEY("method"), FOR(ALL), FIELD(CUSTOM, method), .custom = value_method },
-	{ KEY("password"), FOR(ALL), FIELD(STRING, password), BITS(SECRET) },
-	{ KEY("key"), FOR(ALL), FIELD(STRING, key_text), BITS(SECRET) },
+	{ KEY("password"), FOR(ALL), FIELD(STRING, password), .custom = value_password,
+	  BITS(SECRET) },
+	{ KEY("key"), FOR(ALL), FIELD(STRING, key_text), .custom = value_key,
+	  BITS(SECRET) },
 	{ KEY("users"), FOR(S), FIELD(CUSTOM, users), .custom = value_users },
 	{ KEY("disabled"), FOR(ALL), FIELD(BOOL, disabled) },
 	{ KEY("mode"), FOR(S), FIELD(WORD, mode), .words = element_modes },
@@ -335,17 +338,27 @@ void settings_defaults(struct settings *s, enum program program)
 	};
 }
 
+static void synopsis(FILE *to, unsigned i)
+{
+	fprintf(to, "shadowsocks %s\n", SS_VERSION);
+	fprintf(to, "usage: %s %s [option...]\n", programs[i].name, programs[i].usage);
+	fprintf(to, "       %s [-c FILE] [option...]\n", programs[i].name);
+}
+
 void settings_usage(FILE *to, enum program program)
 {
 	struct settings none = { .program = program };
 	struct options o = settings_options(&none, NULL);
-	unsigned i = index_of(program);
 
-	fprintf(to, "shadowsocks %s\n", SS_VERSION);
-	fprintf(to, "usage: %s %s [option...]\n", programs[i].name, programs[i].usage);
-	fprintf(to, "       %s [-c FILE] [option...]\n", programs[i].name);
+	synopsis(to, index_of(program));
 	fputs("Options win over the configuration file. Defaults are in parentheses.\n\n", to);
 	options_help(&o, to);
+}
+
+void settings_usage_short(FILE *to, enum program program)
+{
+	synopsis(to, index_of(program));
+	fprintf(to, "%s -h lists the options.\n", name_of(program));
 }
 
 void settings_free(struct settings *s)

@@ -52,8 +52,14 @@ struct settings_dscp {
 	uint8_t dscp;
 };
 
+/* Where in the configuration file something stands, for messages; line 0: it is not from there. */
+struct settings_spot {
+	uint32_t line, column;
+};
+
 /* A user of a server (SIP023). */
 struct settings_user {
+	struct settings_spot at;
 	char *name;
 	char *password; /* wiped before settings_read() returns */
 	unsigned char key[WIRE_KEY_MAX];
@@ -77,6 +83,7 @@ struct settings_place {
 
 	/* Between parsing and checking only; wiped before settings_read() returns. */
 	char *password, *key_text;
+	struct settings_spot at, password_at, key_at; /* an element itself; its secrets */
 	bool disabled;
 	char *plugin, *acl;
 };
@@ -140,6 +147,7 @@ struct settings {
 	char *manager_address, *executable, *workdir;
 
 	/* Between parsing and checking only. */
+	const char *file; /* to be named in messages; NULL: config */
 	struct settings_raw {
 		struct address source4,
 			source6; /* of the keys local_ipv4_address, local_ipv6_address */
@@ -173,8 +181,10 @@ void settings_announce(const struct settings *settings);
 /* Wipe and free what it holds. */
 void settings_free(struct settings *settings);
 
-/* The help text of one program; its first line is "shadowsocks <version>". */
+/* The help text of one program; its first line is "shadowsocks <version>". And what is left of it
+ * behind a message that shall stay in sight. */
 void settings_usage(FILE *to, enum program program);
+void settings_usage_short(FILE *to, enum program program);
 
 /* "ss-local" for PROGRAM_LOCAL and so on. */
 const char *settings_program_name(enum program program);

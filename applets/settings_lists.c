@@ -190,6 +190,7 @@ int value_users(struct options *o, const struct option_value *value)
 		options_at(o, j);
 		if (j->type != JSON_OBJECT)
 			return users_form(o, j);
+		user->at = (struct settings_spot){ j->line, j->column };
 		user->name = field(o, j, "name");
 		user->password = user->name ? field(o, j, "password") : NULL;
 		if (!user->password)
@@ -216,6 +217,7 @@ int value_servers(struct options *o, const struct option_value *value)
 		if (j->type != JSON_OBJECT)
 			return options_fail(o, "must be an array of objects, not of %s here",
 					    json_type_name(j));
+		s->elements[s->element_count].at = (struct settings_spot){ j->line, j->column };
 		element = settings_element(&s->elements[s->element_count++], s->program, o->reason);
 		if (options_json(&element, o->file, j) < 0)
 			return -1;

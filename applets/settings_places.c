@@ -26,21 +26,37 @@ __attribute__((format(printf, 3, 4))) static int fail(struct options_reason *rea
 	return -1;
 }
 
-/* Say in front of the reason what it is about. */
-__attribute__((format(printf, 2, 3))) static int concerns(struct options_reason *reason,
-							  const char *format, ...)
+/* Say in front of the reason where in the file that is, and of which element of `servers`. */
+static int concerns(const struct settings *s, const struct settings_place *place,
+		    const struct settings_spot *at, struct options_reason *reason)
 {
-	char why[OPTION_REASON_MAX];
+	char why[OPTION_REASON_MAX], where[OPTION_REASON_MAX / 2] = "", which[32] = "";
+	const char *file = s->file ? s->file : s->config;
+
+	memcpy(why, reason->text, sizeof why);
+	if (at->line && file)
+		snprintf(where, sizeof where, "%.250s:%u:%u: ", file, (unsigned)at->line,
+			 (unsigned)at->column);
+	if (place != &s->top)
+		snprintf(which, sizeof which, "servers[%u]: ", (unsigned)(place - s->elements));
+	snprintf(reason->text, sizeof reason->text, "%s%s%.*s", where, which,
+		 (int)(sizeof why - strlen(where) - strlen(which) - 1), why);
+	return -1;
+}
+
+/* Say in front of the reason whose it is. */
+__attribute__((format(printf, 2, 3))) static void name(struct options_reason *reason,
+						       const char *format, ...)
+{
+	char why[OPTION_REASON_MAX], what[120];
 	va_list args;
-	size_t n;
 
 	memcpy(why, reason->text, sizeof why);
 	va_start(args, format);
-	vsnprintf(reason->text, sizeof why / 2, format, args);
+	vsnprintf(what, sizeof what, format, args);
 	va_end(args);
-	n = strlen(reason->text);
-	snprintf(reason->text + n, sizeof why - n, ": %.*s", (int)(sizeof why - n - 3), why);
-	return -1;
+	snprintf(reason->text, sizeof reason->text, "%s: %.*s", what,
+		 (int)(sizeof why - strlen(what) - 3), why);
 }
 
 /* --- which places there are */
@@ -83,21 +99,60 @@ static bool lacks_secret(const struct settings_place *place)
 	return !place->password && !place->key_text && secret_family(place->method) != SECRET_NONE;
 }
 
-/* The sentence for something that is missing, in shadowsocks-libev's words; or NULL. */
-static const char *missing(const struct settings *s, const struct settings_place *place)
+/* Of the top level `text` is missing, of an element `own`. */
+static int lacks(const struct settings *s, const struct settings_place *place, const char *text,
+		 const char *own, struct options_reason *reason)
+{
+	if (place == &s->top)
+		return fail(reason, OPTIONS_USAGE, "%s", text);
+	fail(reason, OPTIONS_FATAL, "%s", own);
+	return concerns(s, place, &place->at, reason);
+}
+
+/* In parentheses are shadowsocks-libev's words, which tools may look for. */
+static int check_address(const struct settings *s, const struct settings_place *place,
+			 struct options_reason *reason)
 {
 	if ((s->program & PROGRAM_CLIENTS) && !place->servers)
-		return "remote_num is 0: no server is given (-s, key 'server')";
+		return lacks(s, place,
+			     "no server is given: use -s or the key 'server' (remote_num is 0)",
+			     "no server is given: it needs a key 'server' (remote_num is 0)",
+			     reason);
 	if ((s->program & PROGRAM_RELAYS) && !has_ports(place))
-		return "remote_port is NULL: no server port is given (-p, key 'server_port')";
+		return lacks(s, place,
+			     "no server port is given: use -p or the key 'server_port' "
+			     "(remote_port is NULL)",
+			     "no server port is given: it needs a key 'server_port', or the top "
+			     "level one, or -p (remote_port is NULL)",
+			     reason);
+	return 0;
+}
+
+static int check_secret(const struct settings *s, const struct settings_place *place,
+			struct options_reason *reason)
+{
+	if (!(s->program & PROGRAM_RELAYS) || !lacks_secret(place))
+		return 0;
+	return lacks(s, place,
+		     "no password or key is given: use -k, --key, the keys 'password' or 'key', "
+		     "SS_PASSWORD or PASSWORD_FILE (both password and key are NULL)",
+		     "no password or key is given: it needs a key 'password' or 'key' of its own; "
+		     "those of the top level, of options and of the environment are not for it "
+		     "(both password and key are NULL)",
+		     reason);
+}
+
+static int check_near(const struct settings *s, struct options_reason *reason)
+{
 	if ((s->program & PROGRAM_CLIENTS) && !s->raw.local_port && !s->local.port)
-		return "local_port is NULL: no local port is given (-l, key 'local_port')";
+		return fail(reason, OPTIONS_USAGE,
+			    "no local port is given: use -l or the key 'local_port' (local_port "
+			    "is NULL)");
 	if ((s->program & PROGRAM_TUNNEL) && !s->tunnel.type)
-		return "tunnel_addr is NULL: no target is given (-L, key 'tunnel_address')";
-	if ((s->program & PROGRAM_RELAYS) && lacks_secret(place))
-		return "both password and key are NULL: give one (-k, --key, their keys, "
-		       "SS_PASSWORD or PASSWORD_FILE)";
-	return NULL;
+		return fail(reason, OPTIONS_USAGE,
+			    "no target is given: use -L or the key 'tunnel_address' (tunnel_addr "
+			    "is NULL)");
+	return 0;
 }
 
 /* Elements have what they lack from the top level, but not its password: who puts a key into a file
@@ -117,17 +172,14 @@ int places_complete(struct settings *s, struct options_reason *reason)
 	inherit(s);
 	if (!settings_place(s, 0))
 		return fail(reason, OPTIONS_FATAL, "all servers are disabled");
-	for (unsigned i = 0; settings_place(s, i); i++) {
-		const struct settings_place *place = settings_place(s, i);
-		const char *lacks = missing(s, place);
-
-		if (lacks && place == &s->top)
-			return fail(reason, OPTIONS_USAGE, "%s", lacks);
-		if (lacks) {
-			fail(reason, OPTIONS_FATAL, "%s", lacks);
-			return concerns(reason, "servers[%u]", (unsigned)(place - s->elements));
-		}
-	}
+	for (unsigned i = 0; settings_place(s, i); i++)
+		if (check_address(s, settings_place(s, i), reason) < 0)
+			return -1;
+	if (check_near(s, reason) < 0)
+		return -1;
+	for (unsigned i = 0; settings_place(s, i); i++)
+		if (check_secret(s, settings_place(s, i), reason) < 0)
+			return -1;
 	return 0;
 }
 
@@ -205,63 +257,96 @@ static int by_key(const void *a, const void *b)
 	return memcmp((*x)->key, (*y)->key, WIRE_KEY_MAX);
 }
 
-/* Sorted, those that are alike stand side by side. */
-static int find_doubles(const struct settings_user **sorted, unsigned n,
-			int (*order)(const void *, const void *), struct options_reason *reason)
+/* Sorted, those that are alike stand side by side. The later one in the file is at fault; NULL:
+ * none is. */
+static const struct settings_user *find_double(const struct settings_user **sorted, unsigned n,
+					       int (*order)(const void *, const void *),
+					       struct options_reason *reason)
 {
 	qsort(sorted, n, sizeof *sorted, order);
 	for (unsigned i = 1; i < n; i++) {
 		if (order(&sorted[i - 1], &sorted[i]))
 			continue;
-		if (order == by_name)
-			return fail(reason, OPTIONS_FATAL, "there are two users named '%.80s'",
-				    sorted[i]->name);
-		bool turned = sorted[i - 1] > sorted[i]; /* name them as the file does */
+		bool turned = sorted[i - 1] > sorted[i];
+		const struct settings_user *first = sorted[i - !turned], *last = sorted[i - turned];
 
-		return fail(reason, OPTIONS_FATAL, "users '%.80s' and '%.80s' have the same key",
-			    sorted[i - !turned]->name, sorted[i - turned]->name);
+		if (order == by_name)
+			fail(reason, OPTIONS_FATAL, "there are two users named '%.80s'",
+			     last->name);
+		else
+			fail(reason, OPTIONS_FATAL, "users '%.80s' and '%.80s' have the same key",
+			     first->name, last->name);
+		return last;
 	}
-	return 0;
+	return NULL;
 }
 
-static int check_doubles(const struct settings_place *place, struct options_reason *reason)
+static int check_doubles(const struct settings *s, const struct settings_place *place,
+			 struct options_reason *reason)
 {
 	const struct settings_user **sorted = malloc(place->user_count * sizeof *sorted);
-	int result;
+	const struct settings_user *wrong;
 
 	if (!sorted)
 		return fail(reason, OPTIONS_FATAL, "the users do not fit into memory");
 	for (unsigned i = 0; i < place->user_count; i++)
 		sorted[i] = &place->users[i];
-	result = find_doubles(sorted, place->user_count, by_name, reason) < 0 ||
-		 find_doubles(sorted, place->user_count, by_key, reason) < 0;
+	wrong = find_double(sorted, place->user_count, by_name, reason);
+	if (!wrong)
+		wrong = find_double(sorted, place->user_count, by_key, reason);
 	free(sorted);
-	return result ? -1 : 0;
+	return wrong ? concerns(s, place, &wrong->at, reason) : 0;
 }
 
-/* The keys of users, whose method and server's key these are. */
-static int make_users(struct settings_place *place, const struct wire_method *method,
-		      const struct wire_key *key, struct options_reason *reason)
+static int make_user(struct settings_user *user, const struct wire_method *method,
+		     const struct wire_key *key, struct options_reason *reason)
+{
+	if (secret_psk(method, user->password, strlen(user->password), user->key, reason) < 0) {
+		name(reason, "user '%.60s'", user->name);
+		return -1;
+	}
+	if (!sodium_memcmp(user->key, key->key, key->key_len))
+		return fail(reason, OPTIONS_FATAL, "user '%.80s' has the key of the server itself",
+			    user->name);
+	return 0;
+}
+
+/* The keys of the users of a place of `s`, by the method and the server's key. */
+static int make_users(const struct settings *s, struct settings_place *place,
+		      const struct wire_method *method, const struct wire_key *key,
+		      struct options_reason *reason)
 {
 	if (!place->users)
 		return 0;
-	if (!secret_has_users(method))
-		return fail(reason, OPTIONS_FATAL,
-			    "%s has no users: only the AES methods of 2022 have", method->name);
+	if (!secret_has_users(method)) {
+		fail(reason, OPTIONS_FATAL,
+		     "%s has no users: only the AES methods of 2022 have", method->name);
+		return concerns(s, place, &place->users[0].at, reason);
+	}
 	for (unsigned i = 0; i < place->user_count; i++) {
 		struct settings_user *user = &place->users[i];
 
-		if (secret_psk(method, user->password, strlen(user->password), user->key, reason) <
-		    0)
-			return concerns(reason, "user '%.60s'", user->name);
-		if (!sodium_memcmp(user->key, key->key, key->key_len))
-			return fail(reason, OPTIONS_FATAL,
-				    "user '%.80s' has the key of the server itself", user->name);
+		if (make_user(user, method, key, reason) < 0)
+			return concerns(s, place, &user->at, reason);
 	}
-	return check_doubles(place, reason);
+	return check_doubles(s, place, reason);
 }
 
 /* --- the ways in */
+
+/* What is wrong with the secret of a place: say which, and where it came from. */
+static int blame_secret(const struct settings *s, const struct settings_place *place,
+			struct options_reason *reason)
+{
+	const struct settings_spot *at = place->key_text ? &place->key_at : &place->password_at;
+
+	if (at->line)
+		name(reason, "key '%s'", place->key_text ? "key" : "password");
+	else
+		name(reason, "%s",
+		     place->key_text ? "option --key" : "-k, SS_PASSWORD or PASSWORD_FILE");
+	return concerns(s, place, at, reason);
+}
 
 static int finish(struct settings *s, struct settings_place *place, struct options_reason *reason)
 {
@@ -271,8 +356,9 @@ static int finish(struct settings *s, struct settings_place *place, struct optio
 	if (lacks_secret(place))
 		return 0; /* the manager's ports have their own */
 	if (secret_make(&place->key, place->method, place->password, place->key_text, server,
-			reason) < 0 ||
-	    make_users(place, place->method, &place->key, reason) < 0)
+			reason) < 0)
+		return blame_secret(s, place, reason);
+	if (make_users(s, place, place->method, &place->key, reason) < 0)
 		return -1;
 	dress_key(s, place);
 	return 0;
@@ -280,14 +366,9 @@ static int finish(struct settings *s, struct settings_place *place, struct optio
 
 int places_finish(struct settings *s, struct options_reason *reason)
 {
-	for (unsigned i = 0; settings_place(s, i); i++) {
-		struct settings_place *place = place_at(s, i);
-
-		if (finish(s, place, reason) < 0)
-			return place == &s->top ? -1
-						: concerns(reason, "servers[%u]",
-							   (unsigned)(place - s->elements));
-	}
+	for (unsigned i = 0; settings_place(s, i); i++)
+		if (finish(s, place_at(s, i), reason) < 0)
+			return -1;
 	return check_looks(s, reason);
 }
 
@@ -316,15 +397,17 @@ void places_forget(struct settings *s)
 
 /* --- users again */
 
-/* May the users of `fresh` follow those of `place`? */
-static int check_users(const struct settings_place *place, struct settings_place *fresh,
-		       struct options_reason *reason)
+/* May the users of `next`, a place of `fresh`, follow those of `place`? */
+static int check_users(const struct settings_place *place, const struct settings *fresh,
+		       struct settings_place *next, struct options_reason *reason)
 {
-	if (!place->users != !fresh->users)
-		return fail(reason, OPTIONS_FATAL, "%s: that takes a new start",
-			    place->users ? "there are no users any more"
-					 : "there were no users when the program was started");
-	return make_users(fresh, place->method, &place->key, reason);
+	if (!place->users != !next->users) {
+		fail(reason, OPTIONS_FATAL, "%s: that takes a new start",
+		     place->users ? "there are no users any more"
+				  : "there were no users when the program was started");
+		return concerns(fresh, next, &next->at, reason);
+	}
+	return make_users(fresh, next, place->method, &place->key, reason);
 }
 
 static void exchange_users(struct settings_place *a, struct settings_place *b)
@@ -344,12 +427,11 @@ int places_exchange_users(struct settings *s, struct settings *fresh, struct opt
 		return fail(reason, OPTIONS_FATAL,
 			    "'servers' had %u elements and has %u now: that takes a new start",
 			    s->element_count, fresh->element_count);
-	if (check_users(&s->top, &fresh->top, reason) < 0)
+	if (check_users(&s->top, fresh, &fresh->top, reason) < 0)
 		return -1;
-	for (unsigned i = 0; i < s->element_count; i++) {
-		if (check_users(&s->elements[i], &fresh->elements[i], reason) < 0)
-			return concerns(reason, "servers[%u]", i);
-	}
+	for (unsigned i = 0; i < s->element_count; i++)
+		if (check_users(&s->elements[i], fresh, &fresh->elements[i], reason) < 0)
+			return -1;
 	exchange_users(&s->top, &fresh->top);
 	for (unsigned i = 0; i < s->element_count; i++)
 		exchange_users(&s->elements[i], &fresh->elements[i]);
@@ -377,7 +459,7 @@ void settings_announce(const struct settings *s)
 			 "AEAD or a 2022 method",
 			 worst[SECRET_STREAM]->name);
 	if (worst[SECRET_NONE])
-		log_error("NOTHING IS ENCRYPTED: with the method %s everybody on the way reads "
-			  "and changes everything, and everybody may use the server",
-			  worst[SECRET_NONE]->name);
+		log_warn("NOTHING IS ENCRYPTED: with the method %s everybody on the way reads "
+			 "and changes everything, and everybody may use the server",
+			 worst[SECRET_NONE]->name);
 }

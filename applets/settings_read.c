@@ -235,6 +235,7 @@ int settings_read_text(struct settings *s, enum program program, const char *fil
 	int result;
 
 	settings_defaults(s, program);
+	s->file = file;
 	o = settings_options(s, reason);
 	result = read_json(&o, file, text, n) < 0 || check(s, reason) < 0 ? -1 : 0;
 	places_forget(s);
@@ -252,6 +253,7 @@ int settings_reload(struct settings *s, struct options_reason *reason)
 	if (!s->config)
 		return fail(reason, OPTIONS_FATAL, "there is no configuration file");
 	settings_defaults(&fresh, s->program);
+	fresh.file = s->config;
 	o = settings_options(&fresh, reason);
 	result = read_config(&o, s->config) < 0 || places_exchange_users(s, &fresh, reason) < 0;
 	places_forget(s);
@@ -271,7 +273,7 @@ static noreturn void leave(enum program program, const struct options_reason *re
 		exit(0);
 	case OPTIONS_USAGE:
 		log_error("%s", reason->text);
-		settings_usage(stdout, program);
+		settings_usage_short(stdout, program);
 		exit(1);
 	default:
 		die("%s", reason->text);

@@ -63,6 +63,26 @@ int value_server(struct options *o, const struct option_value *value)
 	return 0;
 }
 
+static struct settings_spot spot_of(const struct option_value *value)
+{
+	const struct json *j = value->json;
+
+	return j ? (struct settings_spot){ j->line, j->column } : (struct settings_spot){ 0, 0 };
+}
+
+/* Whether a secret is good only its method tells: here is kept where it stands. */
+int value_password(struct options *o, const struct option_value *value)
+{
+	((struct settings_place *)o->into)->password_at = spot_of(value);
+	return 0;
+}
+
+int value_key(struct options *o, const struct option_value *value)
+{
+	((struct settings_place *)o->into)->key_at = spot_of(value);
+	return 0;
+}
+
 int value_listen(struct options *o, const struct option_value *value)
 {
 	struct settings *s = o->into;

@@ -4,6 +4,7 @@
  */
 #include "applets/settings.h"
 
+#include "core/log.h"
 #include "core/options.h"
 #include "tests/unit.h"
 
@@ -508,7 +509,7 @@ static void test_psk(void **state)
 /* Right length, what was given, and how to make one. */
 static void test_bad_psk(void **state)
 {
-	static const char front[] = "the key of 2022-blake3-aes-256-gcm must be 32 random bytes in "
+	static const char front[] = "f.json:1:57: key 'password': the key of 2022-blake3-aes-256-gcm must be 32 random bytes in "
 				    "base64 (44 characters), ";
 	static const char back[] = "; make one with: shadowsocks key 2022-blake3-aes-256-gcm";
 	static const char *const cases[][2] = {
@@ -547,11 +548,11 @@ static void test_chain(void **state)
 	settings_free(&settings);
 
 	refuses(PROGRAM_SERVER, of_server("2022-blake3-aes-128-gcm", chain),
-		"a server of 2022-blake3-aes-128-gcm has one key: chains are for clients, and the "
+		"f.json:1:57: key 'password': a server of 2022-blake3-aes-128-gcm has one key: chains are for clients, and the "
 		"keys of clients belong under 'users'");
 	snprintf(chain, sizeof chain, "%s:%s", psk32, psk32);
 	refuses(PROGRAM_LOCAL, of_client("2022-blake3-chacha20-poly1305", chain, ""),
-		"2022-blake3-chacha20-poly1305 has no users, so its key cannot be a chain: only "
+		"f.json:1:95: key 'password': 2022-blake3-chacha20-poly1305 has no users, so its key cannot be a chain: only "
 		"the AES methods of 2022 have");
 	snprintf(chain, sizeof chain, "%s::%s", psk16, psk16);
 	assert_int_equal(read_text(PROGRAM_LOCAL, of_client("2022-blake3-aes-128-gcm", chain, "")),
@@ -563,7 +564,7 @@ static void test_chain(void **state)
 		snprintf(chain + strlen(chain), sizeof chain - strlen(chain), "%s:", upsk16);
 	snprintf(chain + strlen(chain), sizeof chain - strlen(chain), "%s", psk16);
 	refuses(PROGRAM_LOCAL, of_client("2022-blake3-aes-128-gcm", chain, ""),
-		"a chain may have 8 keys at most before the last, not 9");
+		"f.json:1:89: key 'password': a chain may have 8 keys at most before the last, not 9");
 	accepts(PROGRAM_LOCAL,
 		of_client("2022-blake3-aes-128-gcm", chain + strlen(upsk16) + 1, ""));
 	assert_int_equal(settings.top.key.identity_count, WIRE_IDENTITIES);
@@ -602,20 +603,20 @@ static void test_users(void **state)
 			   "[{\"name\": \"alice\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"},"
 			   " {\"name\": \"carol\", \"password\": \"AAECAwQFBgcICQoLDA0ODw==\"},"
 			   " {\"name\": \"bob\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q\"}]"),
-		"users 'alice' and 'bob' have the same key");
+		"f.json:2:129: users 'alice' and 'bob' have the same key");
 	refuses(PROGRAM_SERVER,
 		with_users(method, upsk16,
 			   "[{\"name\": \"alice\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"},"
 			   " {\"name\": \"alice\", \"password\": \"AAECAwQFBgcICQoLDA0ODw==\"}]"),
-		"there are two users named 'alice'");
+		"f.json:2:70: there are two users named 'alice'");
 	refuses(PROGRAM_SERVER, with_users(method, psk16, alice),
-		"user 'alice' has the key of the server itself");
+		"f.json:2:11: user 'alice' has the key of the server itself");
 	refuses(PROGRAM_SERVER, with_users("2022-blake3-chacha20-poly1305", psk32, alice),
-		"2022-blake3-chacha20-poly1305 has no users: only the AES methods of 2022 have");
+		"f.json:2:11: 2022-blake3-chacha20-poly1305 has no users: only the AES methods of 2022 have");
 	refuses(PROGRAM_SERVER, with_users("aes-128-gcm", psk32, alice),
-		"aes-128-gcm has no users: only the AES methods of 2022 have");
+		"f.json:2:11: aes-128-gcm has no users: only the AES methods of 2022 have");
 	refuses(PROGRAM_SERVER, with_users("2022-blake3-aes-256-gcm", psk32, alice),
-		"user 'alice': the key of 2022-blake3-aes-256-gcm must be 32 random bytes in "
+		"f.json:2:11: user 'alice': the key of 2022-blake3-aes-256-gcm must be 32 random bytes in "
 		"base64 "
 		"(44 characters), not 16 bytes; make one with: shadowsocks key "
 		"2022-blake3-aes-256-gcm");
@@ -683,13 +684,15 @@ static void test_bad_servers(void **state)
 	refuses(PROGRAM_SERVER, "{\"servers\": [\n{\"plugin\": \"obfs\"}]}",
 		"f.json:2:2: key 'plugin' is not built yet");
 	refuses(PROGRAM_SERVER, "{\"servers\": [{\"server_port\": 1, \"password\": \"x\"}, {}]}",
-		"servers[1]: remote_port is NULL: no server port is given (-p, key 'server_port')");
+		"f.json:1:51: servers[1]: no server port is given: it needs a key 'server_port', or "
+		"the top level one, or -p (remote_port is NULL)");
 	assert_int_equal(reason.why, OPTIONS_FATAL);
 	/* A password is of one place. */
 	assert_int_equal(read_text(PROGRAM_SERVER,
 				   "{\"password\": \"x\", \"servers\": [{\"server_port\": 1}]}"),
 			 -1);
-	assert_non_null(strstr(reason.text, "servers[0]: both password and key are NULL"));
+	assert_non_null(strstr(reason.text, "f.json:1:31: servers[0]: no password or key is given: "
+					    "it needs a key 'password' or 'key' of its own"));
 	refuses(PROGRAM_SERVER,
 		"{\"servers\": [{\"server_port\": 1, \"password\": \"x\", \"disabled\": true}]}",
 		"all servers are disabled");
@@ -697,7 +700,8 @@ static void test_bad_servers(void **state)
 				   "{\"servers\": [{\"server_port\": 1, \"password\": \"x\","
 				   " \"method\": \"2022-blake3-aes-128-gcm\"}]}"),
 			 -1);
-	assert_non_null(strstr(reason.text, "servers[0]: the key of 2022-blake3-aes-128-gcm must"));
+	assert_non_null(strstr(reason.text, "f.json:1:33: servers[0]: key "
+					    "'password': the key of 2022-blake3-aes-128-gcm must"));
 }
 
 /* --- how requests look */
@@ -800,6 +804,7 @@ static int run(enum program program, const char *line)
 	snprintf(text, sizeof text, "%s", line);
 	for (char *p = strtok(text, " "); p && argc < WORDS - 1; p = strtok(NULL, " "))
 		argv[argc++] = strcmp(p, "$") ? p : p + 1;
+	log_warn("%s", line); /* the child's first line is not to be folded with one of ours */
 	fflush(NULL);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -835,6 +840,15 @@ static void ends(enum program program, const char *line, int status, const char 
 			 status, err, out);
 }
 
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
 static void test_help_and_version(void **state)
 {
 	(void)state;
@@ -866,6 +880,11 @@ static void test_missing(void **state)
 	     "usage: ss-server");
 	ends(PROGRAM_REDIR, "-i lo", 1, "Unrecognized option: -i", "usage: ss-redir");
 	ends(PROGRAM_SERVER, "-p 1 -k", 1, "option -k needs an argument", "usage: ss-server");
+	/* Not the whole help text, behind which the reason would be out of sight. */
+	assert_non_null(strstr(out, "ss-server -h lists the options."));
+	assert_null(strstr(out, "--no-delay"));
+	write_file("c.json", "{\"servers\": [{\"server\": \"a:1\", \"password\": \"x\"}]}");
+	ends(PROGRAM_LOCAL, "-c c.json", 1, "no local port is given: use -l", "usage: ss-local");
 }
 
 static void test_fatal(void **state)
@@ -884,8 +903,11 @@ static void test_fatal(void **state)
 	ends(PROGRAM_SERVER, "-p 1 -k x --manager-address a:1", 255,
 	     "option --manager-address is not built yet", "");
 	ends(PROGRAM_SERVER, "-p 1 --key short", 255,
-	     "here is a fresh random key of the right length: ", "");
-	assert_non_null(strstr(err, "the key is not base64url of at least 32 bytes"));
+	     "option --key: the key is not base64url of at least 32 bytes, which "
+	     "chacha20-ietf-poly1305 needs; here is a fresh random key of the right length: ",
+	     "");
+	ends(PROGRAM_SERVER, "-p 1 -k x -m 2022-blake3-aes-128-gcm", 255,
+	     "-k, SS_PASSWORD or PASSWORD_FILE: the key of 2022-blake3-aes-128-gcm must", "");
 	ends(PROGRAM_SERVER, "-c /nonexistent/c.json", 255,
 	     "Invalid config path. cannot open /nonexistent/c.json: No such file or directory", "");
 	ends(PROGRAM_SERVER, "-c /", 255, "Invalid config path.", "");
@@ -903,15 +925,6 @@ static void test_fatal(void **state)
 	ends(PROGRAM_SERVER, "-p 1 -k x -c $", 255, "option -c must not be empty", "");
 	ends(PROGRAM_SERVER, "-p 1 -k x -a $", 255, "option -a must not be empty", "");
 	ends(PROGRAM_SERVER, "-p 1 -k x -b 127.0.0.1", 100, "sends from a loopback address", "");
-}
-
-static void write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
 }
 
 static void test_secrets(void **state)
@@ -1038,7 +1051,8 @@ static void test_reload_of_servers(void **state)
 	snprintf(text, sizeof text, form, upsk16, "bob", upsk16, "");
 	write_file("c.json", text);
 	assert_int_equal(settings_reload(&settings, &reason), -1);
-	assert_string_equal(reason.text, "servers[0]: user 'bob' has the key of the server itself");
+	assert_non_null(strstr(reason.text, "/c.json:1:120: servers[0]: user 'bob' has the key of "
+					    "the server itself"));
 	assert_string_equal(settings_place(&settings, 0)->users[0].name, "alice");
 	snprintf(text, sizeof text, form, upsk16, "bob", psk16, "");
 	write_file("c.json", text);
@@ -1084,7 +1098,7 @@ static void test_warnings(void **state)
 	(void)state;
 	assert_non_null(strstr(announced("rc4-md5"), "rc4-md5 is not safe: it has no integrity"));
 	assert_non_null(strstr(announced("table"), "redirect attack"));
-	assert_non_null(strstr(announced("plain"), "ERROR: NOTHING IS ENCRYPTED"));
+	assert_non_null(strstr(announced("plain"), "WARNING: NOTHING IS ENCRYPTED"));
 	assert_null(strstr(err, "is not safe"));
 	assert_string_equal(announced("aes-128-gcm"), "");
 	assert_string_equal(announced("2022-blake3-aes-128-gcm"), "");
