@@ -120,15 +120,15 @@ struct settings {
 	bool ipv6_first;
 
 	/* Limits and times. */
-	unsigned timeout;      /* seconds; contract of -t */
-	unsigned udp_timeout;  /* seconds; 0: derived from timeout */
+	unsigned timeout;	       /* seconds; contract of -t */
+	unsigned udp_timeout;	       /* seconds; 0: derived from timeout */
 	unsigned udp_max_associations; /* 0: derived from the descriptors that are allowed */
-	unsigned mtu;	       /* 0: datagrams go whole */
-	unsigned workers;      /* processes that serve; 1: this one */
-	unsigned replay_size;  /* salts remembered */
-	unsigned max_sessions; /* 0: as many as descriptors allow */
-	unsigned buffer_limit; /* MiB of blocks */
-	unsigned nofile;       /* 0: leave it */
+	unsigned mtu;		       /* 0: datagrams go whole */
+	unsigned workers;	       /* processes that serve; 1: this one */
+	unsigned replay_size;	       /* salts remembered */
+	unsigned max_sessions;	       /* 0: as many as descriptors allow */
+	unsigned buffer_limit;	       /* MiB of blocks */
+	unsigned nofile;	       /* 0: leave it */
 
 	/* Who and how. */
 	struct settings_login *socks_auth; /* NULL: everybody may */

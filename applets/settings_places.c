@@ -10,54 +10,8 @@
 #include "core/log.h"
 
 #include <sodium.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-__attribute__((format(printf, 3, 4))) static int fail(struct options_reason *reason,
-						      enum options_why why, const char *format, ...)
-{
-	va_list args;
-
-	reason->why = why;
-	va_start(args, format);
-	vsnprintf(reason->text, sizeof reason->text, format, args);
-	va_end(args);
-	return -1;
-}
-
-/* Say in front of the reason where in the file that is, and of which element of `servers`. */
-static int concerns(const struct settings *s, const struct settings_place *place,
-		    const struct settings_spot *at, struct options_reason *reason)
-{
-	char why[OPTION_REASON_MAX], where[OPTION_REASON_MAX / 2] = "", which[32] = "";
-	const char *file = s->file ? s->file : s->config;
-
-	memcpy(why, reason->text, sizeof why);
-	if (at->line && file)
-		snprintf(where, sizeof where, "%.250s:%u:%u: ", file, (unsigned)at->line,
-			 (unsigned)at->column);
-	if (place != &s->top)
-		snprintf(which, sizeof which, "servers[%u]: ", (unsigned)(place - s->elements));
-	snprintf(reason->text, sizeof reason->text, "%s%s%.*s", where, which,
-		 (int)(sizeof why - strlen(where) - strlen(which) - 1), why);
-	return -1;
-}
-
-/* Say in front of the reason whose it is. */
-__attribute__((format(printf, 2, 3))) static void name(struct options_reason *reason,
-						       const char *format, ...)
-{
-	char why[OPTION_REASON_MAX], what[120];
-	va_list args;
-
-	memcpy(why, reason->text, sizeof why);
-	va_start(args, format);
-	vsnprintf(what, sizeof what, format, args);
-	va_end(args);
-	snprintf(reason->text, sizeof reason->text, "%s: %.*s", what,
-		 (int)(sizeof why - strlen(what) - 3), why);
-}
 
 /* --- which places there are */
 
@@ -104,9 +58,9 @@ static int lacks(const struct settings *s, const struct settings_place *place, c
 		 const char *own, struct options_reason *reason)
 {
 	if (place == &s->top)
-		return fail(reason, OPTIONS_USAGE, "%s", text);
-	fail(reason, OPTIONS_FATAL, "%s", own);
-	return concerns(s, place, &place->at, reason);
+		return settings_fail(reason, OPTIONS_USAGE, "%s", text);
+	settings_fail(reason, OPTIONS_FATAL, "%s", own);
+	return settings_concerns(s, place, &place->at, reason);
 }
 
 /* In parentheses are shadowsocks-libev's words, which tools may look for. */
@@ -145,13 +99,15 @@ static int check_secret(const struct settings *s, const struct settings_place *p
 static int check_near(const struct settings *s, struct options_reason *reason)
 {
 	if ((s->program & PROGRAM_CLIENTS) && !s->raw.local_port && !s->local.port)
-		return fail(reason, OPTIONS_USAGE,
-			    "no local port is given: use -l or the key 'local_port' (local_port "
-			    "is NULL)");
+		return settings_fail(
+			reason, OPTIONS_USAGE,
+			"no local port is given: use -l or the key 'local_port' (local_port "
+			"is NULL)");
 	if ((s->program & PROGRAM_TUNNEL) && !s->tunnel.type)
-		return fail(reason, OPTIONS_USAGE,
-			    "no target is given: use -L or the key 'tunnel_address' (tunnel_addr "
-			    "is NULL)");
+		return settings_fail(
+			reason, OPTIONS_USAGE,
+			"no target is given: use -L or the key 'tunnel_address' (tunnel_addr "
+			"is NULL)");
 	return 0;
 }
 
@@ -171,7 +127,7 @@ int places_complete(struct settings *s, struct options_reason *reason)
 {
 	inherit(s);
 	if (!settings_place(s, 0))
-		return fail(reason, OPTIONS_FATAL, "all servers are disabled");
+		return settings_fail(reason, OPTIONS_FATAL, "all servers are disabled");
 	for (unsigned i = 0; settings_place(s, i); i++)
 		if (check_address(s, settings_place(s, i), reason) < 0)
 			return -1;
@@ -225,111 +181,22 @@ static int check_looks(const struct settings *s, struct options_reason *reason)
 		salted |= is_salted(place);
 		padded |= secret_family(place->method) == SECRET_SIP022;
 		if (is_salted(place) && s->prefix_len > place->key.salt_len / 2)
-			return fail(reason, OPTIONS_FATAL,
-				    "key 'prefix' may have %d bytes at most with %s, half of its "
-				    "salt, not %d",
-				    place->key.salt_len / 2, place->method->name, s->prefix_len);
+			return settings_fail(
+				reason, OPTIONS_FATAL,
+				"key 'prefix' may have %d bytes at most with %s, half of its "
+				"salt, not %d",
+				place->key.salt_len / 2, place->method->name, s->prefix_len);
 	}
 	if ((s->prefix_len || s->printable_salt) && !salted)
-		return fail(reason, OPTIONS_FATAL,
-			    "%s: only AEAD and 2022 methods have salts, %s has none",
-			    s->prefix_len ? "key 'prefix'" : "printable_salt",
-			    settings_place(s, 0)->method->name);
+		return settings_fail(reason, OPTIONS_FATAL,
+				     "%s: only AEAD and 2022 methods have salts, %s has none",
+				     s->prefix_len ? "key 'prefix'" : "printable_salt",
+				     settings_place(s, 0)->method->name);
 	if (s->padded && !padded)
-		return fail(reason, OPTIONS_FATAL, "padding: only 2022 methods have it, not %s",
-			    settings_place(s, 0)->method->name);
+		return settings_fail(reason, OPTIONS_FATAL,
+				     "padding: only 2022 methods have it, not %s",
+				     settings_place(s, 0)->method->name);
 	return 0;
-}
-
-/* --- users */
-
-static int by_name(const void *a, const void *b)
-{
-	const struct settings_user *const *x = a, *const *y = b;
-
-	return strcmp((*x)->name, (*y)->name);
-}
-
-static int by_key(const void *a, const void *b)
-{
-	const struct settings_user *const *x = a, *const *y = b;
-
-	return memcmp((*x)->key, (*y)->key, WIRE_KEY_MAX);
-}
-
-/* Sorted, those that are alike stand side by side. The later one in the file is at fault; NULL:
- * none is. */
-static const struct settings_user *find_double(const struct settings_user **sorted, unsigned n,
-					       int (*order)(const void *, const void *),
-					       struct options_reason *reason)
-{
-	qsort(sorted, n, sizeof *sorted, order);
-	for (unsigned i = 1; i < n; i++) {
-		if (order(&sorted[i - 1], &sorted[i]))
-			continue;
-		bool turned = sorted[i - 1] > sorted[i];
-		const struct settings_user *first = sorted[i - !turned], *last = sorted[i - turned];
-
-		if (order == by_name)
-			fail(reason, OPTIONS_FATAL, "there are two users named '%.80s'",
-			     last->name);
-		else
-			fail(reason, OPTIONS_FATAL, "users '%.80s' and '%.80s' have the same key",
-			     first->name, last->name);
-		return last;
-	}
-	return NULL;
-}
-
-static int check_doubles(const struct settings *s, const struct settings_place *place,
-			 struct options_reason *reason)
-{
-	const struct settings_user **sorted = malloc(place->user_count * sizeof *sorted);
-	const struct settings_user *wrong;
-
-	if (!sorted)
-		return fail(reason, OPTIONS_FATAL, "the users do not fit into memory");
-	for (unsigned i = 0; i < place->user_count; i++)
-		sorted[i] = &place->users[i];
-	wrong = find_double(sorted, place->user_count, by_name, reason);
-	if (!wrong)
-		wrong = find_double(sorted, place->user_count, by_key, reason);
-	free(sorted);
-	return wrong ? concerns(s, place, &wrong->at, reason) : 0;
-}
-
-static int make_user(struct settings_user *user, const struct wire_method *method,
-		     const struct wire_key *key, struct options_reason *reason)
-{
-	if (secret_psk(method, user->password, strlen(user->password), user->key, reason) < 0) {
-		name(reason, "user '%.60s'", user->name);
-		return -1;
-	}
-	if (!sodium_memcmp(user->key, key->key, key->key_len))
-		return fail(reason, OPTIONS_FATAL, "user '%.80s' has the key of the server itself",
-			    user->name);
-	return 0;
-}
-
-/* The keys of the users of a place of `s`, by the method and the server's key. */
-static int make_users(const struct settings *s, struct settings_place *place,
-		      const struct wire_method *method, const struct wire_key *key,
-		      struct options_reason *reason)
-{
-	if (!place->users)
-		return 0;
-	if (!secret_has_users(method)) {
-		fail(reason, OPTIONS_FATAL,
-		     "%s has no users: only the AES methods of 2022 have", method->name);
-		return concerns(s, place, &place->users[0].at, reason);
-	}
-	for (unsigned i = 0; i < place->user_count; i++) {
-		struct settings_user *user = &place->users[i];
-
-		if (make_user(user, method, key, reason) < 0)
-			return concerns(s, place, &user->at, reason);
-	}
-	return check_doubles(s, place, reason);
 }
 
 /* --- the ways in */
@@ -341,11 +208,12 @@ static int blame_secret(const struct settings *s, const struct settings_place *p
 	const struct settings_spot *at = place->key_text ? &place->key_at : &place->password_at;
 
 	if (at->line)
-		name(reason, "key '%s'", place->key_text ? "key" : "password");
+		settings_about(reason, "key '%s'", place->key_text ? "key" : "password");
 	else
-		name(reason, "%s",
-		     place->key_text ? "option --key" : "-k, SS_PASSWORD or PASSWORD_FILE");
-	return concerns(s, place, at, reason);
+		settings_about(reason, "%s",
+			       place->key_text ? "option --key"
+					       : "-k, SS_PASSWORD or PASSWORD_FILE");
+	return settings_concerns(s, place, at, reason);
 }
 
 static int finish(struct settings *s, struct settings_place *place, struct options_reason *reason)
@@ -358,7 +226,7 @@ static int finish(struct settings *s, struct settings_place *place, struct optio
 	if (secret_make(&place->key, place->method, place->password, place->key_text, server,
 			reason) < 0)
 		return blame_secret(s, place, reason);
-	if (make_users(s, place, place->method, &place->key, reason) < 0)
+	if (places_make_users(s, place, place->method, &place->key, reason) < 0)
 		return -1;
 	dress_key(s, place);
 	return 0;
@@ -393,49 +261,6 @@ void places_forget(struct settings *s)
 	forget_texts(&s->top);
 	for (unsigned i = 0; i < s->element_count; i++)
 		forget_texts(&s->elements[i]);
-}
-
-/* --- users again */
-
-/* May the users of `next`, a place of `fresh`, follow those of `place`? */
-static int check_users(const struct settings_place *place, const struct settings *fresh,
-		       struct settings_place *next, struct options_reason *reason)
-{
-	if (!place->users != !next->users) {
-		fail(reason, OPTIONS_FATAL, "%s: that takes a new start",
-		     place->users ? "there are no users any more"
-				  : "there were no users when the program was started");
-		return concerns(fresh, next, &next->at, reason);
-	}
-	return make_users(fresh, next, place->method, &place->key, reason);
-}
-
-static void exchange_users(struct settings_place *a, struct settings_place *b)
-{
-	struct settings_user *users = a->users;
-	unsigned count = a->user_count;
-
-	a->users = b->users;
-	a->user_count = b->user_count;
-	b->users = users;
-	b->user_count = count;
-}
-
-int places_exchange_users(struct settings *s, struct settings *fresh, struct options_reason *reason)
-{
-	if (s->element_count && s->element_count != fresh->element_count)
-		return fail(reason, OPTIONS_FATAL,
-			    "'servers' had %u elements and has %u now: that takes a new start",
-			    s->element_count, fresh->element_count);
-	if (check_users(&s->top, fresh, &fresh->top, reason) < 0)
-		return -1;
-	for (unsigned i = 0; i < s->element_count; i++)
-		if (check_users(&s->elements[i], fresh, &fresh->elements[i], reason) < 0)
-			return -1;
-	exchange_users(&s->top, &fresh->top);
-	for (unsigned i = 0; i < s->element_count; i++)
-		exchange_users(&s->elements[i], &fresh->elements[i]);
-	return 0;
 }
 
 /* --- what is to be said */

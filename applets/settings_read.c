@@ -13,22 +13,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sodium.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-__attribute__((format(printf, 3, 4))) static int fail(struct options_reason *reason,
-						      enum options_why why, const char *format, ...)
-{
-	va_list args;
-
-	reason->why = why;
-	va_start(args, format);
-	vsnprintf(reason->text, sizeof reason->text, format, args);
-	va_end(args);
-	return -1;
-}
 
 /* --- what must be there, and what follows from what is there */
 
@@ -140,8 +127,8 @@ static int read_json(struct options *o, const char *file, const char *text, size
 	int result;
 
 	if (json_parse(&document, text, n, &error) < 0)
-		return fail(o->reason, OPTIONS_FATAL, "%.300s:%u:%u: %s", file, error.line,
-			    error.column, error.text);
+		return settings_fail(o->reason, OPTIONS_FATAL, "%.300s:%u:%u: %s", file, error.line,
+				     error.column, error.text);
 	result = options_json(o, file, document.root);
 	json_free(&document);
 	return result;
@@ -172,15 +159,16 @@ static int read_config(struct options *o, const char *path)
 	int result;
 
 	if (!text)
-		return fail(o->reason, OPTIONS_FATAL, "no memory to read %.300s", path);
+		return settings_fail(o->reason, OPTIONS_FATAL, "no memory to read %.300s", path);
 	n = read_file(path, text);
 	if (n < 0)
-		result = fail(o->reason, OPTIONS_FATAL, "Invalid config path. cannot open %.300s: %s", path,
-			      strerror(errno));
+		result = settings_fail(o->reason, OPTIONS_FATAL,
+				       "Invalid config path. cannot open %.300s: %s", path,
+				       strerror(errno));
 	else if (n > SETTINGS_CONFIG_MAX)
-		result = fail(o->reason, OPTIONS_FATAL,
-			      "Too large config file. %.300s has more than %d MiB", path,
-			      SETTINGS_CONFIG_MAX >> 20);
+		result = settings_fail(o->reason, OPTIONS_FATAL,
+				       "Too large config file. %.300s has more than %d MiB", path,
+				       SETTINGS_CONFIG_MAX >> 20);
 	else
 		result = read_json(o, path, text, (size_t)n);
 	if (n > 0)
@@ -217,9 +205,10 @@ static int read_all(struct settings *s, int argc, char **argv, struct options_re
 	if (argc < 2 && s->program != PROGRAM_MANAGER) {
 		s->config = default_config();
 		if (!s->config)
-			return fail(reason, OPTIONS_FATAL,
-				    "Invalid config path. There is no configuration file, and "
-				    "nothing was given");
+			return settings_fail(
+				reason, OPTIONS_FATAL,
+				"Invalid config path. There is no configuration file, and "
+				"nothing was given");
 	}
 	if (s->config && read_config(&o, s->config) < 0)
 		return -1;
@@ -251,7 +240,7 @@ int settings_reload(struct settings *s, struct options_reason *reason)
 	int result;
 
 	if (!s->config)
-		return fail(reason, OPTIONS_FATAL, "there is no configuration file");
+		return settings_fail(reason, OPTIONS_FATAL, "there is no configuration file");
 	settings_defaults(&fresh, s->program);
 	fresh.file = s->config;
 	o = settings_options(&fresh, reason);

@@ -25,12 +25,28 @@ struct options settings_options(struct settings *settings, struct options_reason
 struct options settings_element(struct settings_place *place, enum program program,
 				struct options_reason *reason);
 
+/* settings_reason.c: fill *reason: -1. Then say in front of it whose that is; and in front of all
+ * where in the file it stands, and which element of `servers` the place is: -1. */
+__attribute__((format(printf, 3, 4))) int settings_fail(struct options_reason *reason,
+							enum options_why why, const char *format,
+							...);
+__attribute__((format(printf, 2, 3))) void settings_about(struct options_reason *reason,
+							  const char *format, ...);
+int settings_concerns(const struct settings *settings, const struct settings_place *place,
+		      const struct settings_spot *at, struct options_reason *reason);
+
 /* settings_places.c: look whether all is there that the program cannot do without, elements of
  * `servers` take what they lack from the top level; then make the keys of places and users; then
  * wipe the texts they were made of. 0, or -1 with the reason. */
 int places_complete(struct settings *settings, struct options_reason *reason);
 int places_finish(struct settings *settings, struct options_reason *reason);
 void places_forget(struct settings *settings);
+
+/* settings_users.c: make the keys of the users of a place of `settings`, by the method and the
+ * server's key. 0, or -1 with the reason. */
+int places_make_users(const struct settings *settings, struct settings_place *place,
+		      const struct wire_method *method, const struct wire_key *key,
+		      struct options_reason *reason);
 
 /* Swap the users of all places for those of `fresh`, which was read and no more: 0, or -1 with the
  * reason, and nothing is changed. */

@@ -13,8 +13,8 @@ struct settings;
 struct settings_place;
 struct settings_user;
 
-int value_server(struct options *options, const struct option_value *value); /* place */
-int value_method(struct options *options, const struct option_value *value); /* place */
+int value_server(struct options *options, const struct option_value *value);   /* place */
+int value_method(struct options *options, const struct option_value *value);   /* place */
 int value_password(struct options *options, const struct option_value *value); /* place */
 int value_key(struct options *options, const struct option_value *value);      /* place */
 int value_listen(struct options *options, const struct option_value *value);

@@ -1,0 +1,48 @@
+/*
+ * What is wrong with the settings, in one sentence. Called wherever they are read and looked at.
+ */
+#include "applets/settings_table.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+int settings_fail(struct options_reason *reason, enum options_why why, const char *format, ...)
+{
+	va_list args;
+
+	reason->why = why;
+	va_start(args, format);
+	vsnprintf(reason->text, sizeof reason->text, format, args);
+	va_end(args);
+	return -1;
+}
+
+int settings_concerns(const struct settings *s, const struct settings_place *place,
+		      const struct settings_spot *at, struct options_reason *reason)
+{
+	char why[OPTION_REASON_MAX], where[OPTION_REASON_MAX / 2] = "", which[32] = "";
+	const char *file = s->file ? s->file : s->config;
+
+	memcpy(why, reason->text, sizeof why);
+	if (at->line && file)
+		snprintf(where, sizeof where, "%.250s:%u:%u: ", file, (unsigned)at->line,
+			 (unsigned)at->column);
+	if (place != &s->top)
+		snprintf(which, sizeof which, "servers[%u]: ", (unsigned)(place - s->elements));
+	snprintf(reason->text, sizeof reason->text, "%s%s%.*s", where, which,
+		 (int)(sizeof why - strlen(where) - strlen(which) - 1), why);
+	return -1;
+}
+
+void settings_about(struct options_reason *reason, const char *format, ...)
+{
+	char why[OPTION_REASON_MAX], what[120];
+	va_list args;
+
+	memcpy(why, reason->text, sizeof why);
+	va_start(args, format);
+	vsnprintf(what, sizeof what, format, args);
+	va_end(args);
+	snprintf(reason->text, sizeof reason->text, "%s: %.*s", what,
+		 (int)(sizeof why - strlen(what) - 3), why);
+}
