@@ -47,12 +47,13 @@ static void reload(void)
 {
 	struct options_reason reason;
 
-	if (!program.kind->reload)
-		log_warn("there is nothing to reload: everything stays as it is");
-	else if (settings_reload(&program.settings, &reason) < 0)
+	if (settings_reload(&program.settings, &reason) < 0)
 		log_error("not reloaded, everything stays as it is: %s", reason.text);
-	else
+	else if (program.kind->reload)
 		program.kind->reload(program.services, &program.settings);
+	else
+		log_warn("%s can reload nothing yet: everything stays as it is",
+			 program.settings.name);
 }
 
 static void answered(struct lookup *lookup)

@@ -367,4 +367,5 @@ void settings_free(struct settings *s)
 
 	options_free(&o);
 	value_free(s);
+	settings_forget_start(s);
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 struct options_reason;
+struct settings_start;
 
 enum program {
 	PROGRAM_LOCAL = 1,
@@ -83,6 +84,7 @@ struct settings_place {
 
 	/* Between parsing and checking only; wiped before settings_read() returns. */
 	char *password, *key_text;
+	const struct wire_key *kept; /* a reload: the key that options or environment gave */
 	struct settings_spot at, password_at, key_at; /* an element itself; its secrets */
 	bool disabled;
 	char *plugin, *acl;
@@ -99,8 +101,9 @@ struct settings {
 	unsigned element_count;
 
 	enum program program;
-	const char *name; /* "ss-local": for log_open() */
-	char *config;	  /* the file that was read, for a reload; NULL: none */
+	const char *name;	      /* "ss-local": for log_open() */
+	char *config;		      /* the file that was read; NULL: none */
+	struct settings_start *start; /* what a reload begins from; NULL: no file */
 
 	struct endpoint local;	/* clients: where to listen */
 	struct endpoint tunnel; /* ss-tunnel: the fixed target */
@@ -166,9 +169,10 @@ void settings_read(struct settings *settings, enum program program, int argc, ch
 int settings_read_text(struct settings *settings, enum program program, const char *file,
 		       const char *text, size_t n, struct options_reason *reason);
 
-/* Read the file again and take from it the users of each place that has some: 0, or -1 with the
- * reason, and everything is as it was. Whatever else has changed in the file stays as it was; but
- * users cannot begin or cease to be, and elements of `servers` cannot come or go. */
+/* Read the file again, under the same options, and take from it the users of each place that has
+ * some: 0, or -1 with the reason, and everything is as it was. A file with which the program would
+ * not start is refused whole, and so are users that begin or cease to be, and elements of `servers`
+ * that come or go. Whatever else has changed stays as it was, and a warning names it. */
 int settings_reload(struct settings *settings, struct options_reason *reason);
 
 /* The i-th place that the program acts on, NULL after the last: the elements of `servers` that are

@@ -50,7 +50,8 @@ static bool has_ports(const struct settings_place *place)
 
 static bool lacks_secret(const struct settings_place *place)
 {
-	return !place->password && !place->key_text && secret_family(place->method) != SECRET_NONE;
+	return !place->password && !place->key_text && !place->kept &&
+	       secret_family(place->method) != SECRET_NONE;
 }
 
 /* Of the top level `text` is missing, of an element `own`. */
@@ -151,9 +152,14 @@ static void fill_servers(struct settings_place *place)
 	}
 }
 
+static const struct wire_key *key_of(const struct settings_place *place)
+{
+	return place->kept ? place->kept : &place->key;
+}
+
 static bool is_salted(const struct settings_place *place)
 {
-	return place->key.format && secret_family(place->method) >= SECRET_SIP004;
+	return key_of(place)->format && secret_family(place->method) >= SECRET_SIP004;
 }
 
 /* How a client's requests look, into the key. False if nothing of it suits this method. */
@@ -180,12 +186,12 @@ static int check_looks(const struct settings *s, struct options_reason *reason)
 
 		salted |= is_salted(place);
 		padded |= secret_family(place->method) == SECRET_SIP022;
-		if (is_salted(place) && s->prefix_len > place->key.salt_len / 2)
+		if (is_salted(place) && s->prefix_len > key_of(place)->salt_len / 2)
 			return settings_fail(
 				reason, OPTIONS_FATAL,
 				"key 'prefix' may have %d bytes at most with %s, half of its "
 				"salt, not %d",
-				place->key.salt_len / 2, place->method->name, s->prefix_len);
+				key_of(place)->salt_len / 2, place->method->name, s->prefix_len);
 	}
 	if ((s->prefix_len || s->printable_salt) && !salted)
 		return settings_fail(reason, OPTIONS_FATAL,
@@ -223,6 +229,8 @@ static int finish(struct settings *s, struct settings_place *place, struct optio
 	fill_servers(place);
 	if (lacks_secret(place))
 		return 0; /* the manager's ports have their own */
+	if (place->kept)
+		return places_make_users(s, place, place->kept->method, place->kept, reason);
 	if (secret_make(&place->key, place->method, place->password, place->key_text, server,
 			reason) < 0)
 		return blame_secret(s, place, reason);

@@ -103,7 +103,7 @@ static char *absolute(char *path)
 	return whole;
 }
 
-static int check(struct settings *s, struct options_reason *reason)
+int settings_check(struct settings *s, struct options_reason *reason)
 {
 	if (places_complete(s, reason) < 0)
 		return -1;
@@ -120,7 +120,8 @@ static int check(struct settings *s, struct options_reason *reason)
 
 /* --- the configuration file */
 
-static int read_json(struct options *o, const char *file, const char *text, size_t n)
+static int read_json(struct options *o, const char *file, const char *text, size_t n,
+		     struct prints *prints)
 {
 	struct json_document document;
 	struct json_error error;
@@ -130,6 +131,9 @@ static int read_json(struct options *o, const char *file, const char *text, size
 		return settings_fail(o->reason, OPTIONS_FATAL, "%.300s:%u:%u: %s", file, error.line,
 				     error.column, error.text);
 	result = options_json(o, file, document.root);
+	if (result == 0 && prints &&
+	    prints_take(prints, o, (enum program)o->program, document.root) < 0)
+		result = settings_fail(o->reason, OPTIONS_FATAL, "no memory to read %.300s", file);
 	json_free(&document);
 	return result;
 }
@@ -152,7 +156,7 @@ static ssize_t read_file(const char *path, char *text)
 	return got < 0 ? -1 : (ssize_t)n;
 }
 
-static int read_config(struct options *o, const char *path)
+int settings_read_file(struct options *o, const char *path, struct prints *prints)
 {
 	char *text = malloc(SETTINGS_CONFIG_MAX + 1);
 	ssize_t n;
@@ -170,7 +174,7 @@ static int read_config(struct options *o, const char *path)
 				       "Too large config file. %.300s has more than %d MiB", path,
 				       SETTINGS_CONFIG_MAX >> 20);
 	else
-		result = read_json(o, path, text, (size_t)n);
+		result = read_json(o, path, text, (size_t)n, prints);
 	if (n > 0)
 		sodium_memzero(text, (size_t)n);
 	free(text);
@@ -210,11 +214,15 @@ static int read_all(struct settings *s, int argc, char **argv, struct options_re
 				"Invalid config path. There is no configuration file, and "
 				"nothing was given");
 	}
-	if (s->config && read_config(&o, s->config) < 0)
+	if (s->config && (settings_remember(s, &o, reason) < 0 ||
+			  settings_read_file(&o, s->config, settings_prints(s)) < 0))
 		return -1;
+	bool had = s->top.password || s->top.key_text;
 	if (secret_from_environment(&s->top, reason) < 0)
 		return -1;
-	return check(s, reason);
+	if (!had && s->top.password)
+		settings_secret_elsewhere(s);
+	return settings_check(s, reason);
 }
 
 int settings_read_text(struct settings *s, enum program program, const char *file, const char *text,
@@ -226,28 +234,11 @@ int settings_read_text(struct settings *s, enum program program, const char *fil
 	settings_defaults(s, program);
 	s->file = file;
 	o = settings_options(s, reason);
-	result = read_json(&o, file, text, n) < 0 || check(s, reason) < 0 ? -1 : 0;
+	result = read_json(&o, file, text, n, NULL) < 0 || settings_check(s, reason) < 0 ? -1 : 0;
 	places_forget(s);
 	if (result < 0)
 		settings_free(s);
 	return result;
-}
-
-int settings_reload(struct settings *s, struct options_reason *reason)
-{
-	struct settings fresh;
-	struct options o;
-	int result;
-
-	if (!s->config)
-		return settings_fail(reason, OPTIONS_FATAL, "there is no configuration file");
-	settings_defaults(&fresh, s->program);
-	fresh.file = s->config;
-	o = settings_options(&fresh, reason);
-	result = read_config(&o, s->config) < 0 || places_exchange_users(s, &fresh, reason) < 0;
-	places_forget(s);
-	settings_free(&fresh);
-	return result ? -1 : 0;
 }
 
 /* The end of a program whose settings are not to be used. */

@@ -53,6 +53,45 @@ int places_make_users(const struct settings *settings, struct settings_place *pl
 int places_exchange_users(struct settings *settings, struct settings *fresh,
 			  struct options_reason *reason);
 
+/* settings_read.c: read a file into what `options` fills, noting in *prints (unless NULL) what it
+ * says; then look whether all is there, and make of it what the program needs. 0, or -1 with the
+ * reason. */
+struct prints;
+int settings_read_file(struct options *options, const char *path, struct prints *prints);
+int settings_check(struct settings *settings, struct options_reason *reason);
+
+/* settings_reload.c: remember what the flags have said, before a file is read; and that the secret
+ * did not come from it. 0, or -1 with the reason. */
+int settings_remember(struct settings *settings, const struct options *options,
+		      struct options_reason *reason);
+void settings_secret_elsewhere(struct settings *settings);
+struct prints *settings_prints(struct settings *settings);
+void settings_forget_start(struct settings *settings);
+
+/* settings_prints.c: keyed hashes of what a file says, by which a later one is compared with it:
+ * secrets are not kept for that. */
+enum { PRINT_HASH = 16, PRINT_NAME = 96 };
+
+struct print {
+	char name[PRINT_NAME]; /* "method", "servers[2].method" */
+	unsigned char hash[PRINT_HASH];
+};
+
+struct prints {
+	struct print *all;
+	unsigned count;
+	unsigned char key[32];
+};
+
+/* Note what `root` says about what these options read, but for users. 0, or -1: no memory. */
+int prints_take(struct prints *prints, const struct options *options, enum program program,
+		const struct json *root);
+
+/* The names of what differs, separated by commas, cut: how many there are. */
+unsigned prints_compare(const struct prints *old, const struct prints *fresh, char *names,
+			size_t size);
+void prints_free(struct prints *prints);
+
 /* What every program starts from. */
 void settings_defaults(struct settings *settings, enum program program);
 

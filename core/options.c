@@ -537,6 +537,13 @@ static bool overruled(const struct options *o, const struct option_row *row)
 	return false;
 }
 
+bool options_reads(const struct options *o, const char *key)
+{
+	const struct option_row *row = by_key(o, key);
+
+	return row && row->type != OPTION_IGNORE && !overruled(o, row);
+}
+
 /* A key that this program does not read: say whose it is, or that it is nobody's. */
 static void ignored(struct options *o, const char *key)
 {
@@ -617,6 +624,27 @@ void options_help(const struct options *o, FILE *to)
 		if (takes(o, row) && (row->letter || row->name) && !(row->bits & OPTION_HIDDEN))
 			help_line(row, to);
 	}
+}
+
+int options_own(struct options *o)
+{
+	int result = 0;
+
+	for (unsigned i = 0; i < o->count; i++) {
+		const struct option_row *row = &o->rows[i];
+		char **field = field_of(o, row);
+		bool first = row->type == OPTION_STRING;
+
+		for (unsigned j = 0; j < i && first; j++)
+			first = o->rows[j].type != OPTION_STRING ||
+				o->rows[j].offset != row->offset;
+		if (!first || !*field)
+			continue;
+		*field = row->bits & OPTION_SECRET ? NULL : strdup(*field);
+		if (!*field && !(row->bits & OPTION_SECRET))
+			result = -1;
+	}
+	return result;
 }
 
 void options_free(struct options *o)

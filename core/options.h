@@ -121,6 +121,13 @@ int options_port(const char *text, uint16_t *port);
 /* The rows of one program, one line each. */
 void options_help(const struct options *options, FILE *to);
 
+/* True if this program reads the key, and no flag has set the same thing. */
+bool options_reads(const struct options *options, const char *key);
+
+/* The struct was copied: give it strings of its own, but no secrets. 0, or -1: no memory; it is to
+ * be freed either way. */
+int options_own(struct options *options);
+
 /* Free (and wipe) the strings; the fields are then NULL. Custom fields are the caller's. */
 void options_free(struct options *options);
 

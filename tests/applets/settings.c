@@ -509,7 +509,8 @@ static void test_psk(void **state)
 /* Right length, what was given, and how to make one. */
 static void test_bad_psk(void **state)
 {
-	static const char front[] = "f.json:1:57: key 'password': the key of 2022-blake3-aes-256-gcm must be 32 random bytes in "
+	static const char front[] = "f.json:1:57: key 'password': the key of "
+				    "2022-blake3-aes-256-gcm must be 32 random bytes in "
 				    "base64 (44 characters), ";
 	static const char back[] = "; make one with: shadowsocks key 2022-blake3-aes-256-gcm";
 	static const char *const cases[][2] = {
@@ -548,11 +549,13 @@ static void test_chain(void **state)
 	settings_free(&settings);
 
 	refuses(PROGRAM_SERVER, of_server("2022-blake3-aes-128-gcm", chain),
-		"f.json:1:57: key 'password': a server of 2022-blake3-aes-128-gcm has one key: chains are for clients, and the "
+		"f.json:1:57: key 'password': a server of 2022-blake3-aes-128-gcm has one key: "
+		"chains are for clients, and the "
 		"keys of clients belong under 'users'");
 	snprintf(chain, sizeof chain, "%s:%s", psk32, psk32);
 	refuses(PROGRAM_LOCAL, of_client("2022-blake3-chacha20-poly1305", chain, ""),
-		"f.json:1:95: key 'password': 2022-blake3-chacha20-poly1305 has no users, so its key cannot be a chain: only "
+		"f.json:1:95: key 'password': 2022-blake3-chacha20-poly1305 has no users, so its "
+		"key cannot be a chain: only "
 		"the AES methods of 2022 have");
 	snprintf(chain, sizeof chain, "%s::%s", psk16, psk16);
 	assert_int_equal(read_text(PROGRAM_LOCAL, of_client("2022-blake3-aes-128-gcm", chain, "")),
@@ -564,7 +567,8 @@ static void test_chain(void **state)
 		snprintf(chain + strlen(chain), sizeof chain - strlen(chain), "%s:", upsk16);
 	snprintf(chain + strlen(chain), sizeof chain - strlen(chain), "%s", psk16);
 	refuses(PROGRAM_LOCAL, of_client("2022-blake3-aes-128-gcm", chain, ""),
-		"f.json:1:89: key 'password': a chain may have 8 keys at most before the last, not 9");
+		"f.json:1:89: key 'password': a chain may have 8 keys at most before the last, not "
+		"9");
 	accepts(PROGRAM_LOCAL,
 		of_client("2022-blake3-aes-128-gcm", chain + strlen(upsk16) + 1, ""));
 	assert_int_equal(settings.top.key.identity_count, WIRE_IDENTITIES);
@@ -612,11 +616,13 @@ static void test_users(void **state)
 	refuses(PROGRAM_SERVER, with_users(method, psk16, alice),
 		"f.json:2:11: user 'alice' has the key of the server itself");
 	refuses(PROGRAM_SERVER, with_users("2022-blake3-chacha20-poly1305", psk32, alice),
-		"f.json:2:11: 2022-blake3-chacha20-poly1305 has no users: only the AES methods of 2022 have");
+		"f.json:2:11: 2022-blake3-chacha20-poly1305 has no users: only the AES methods of "
+		"2022 have");
 	refuses(PROGRAM_SERVER, with_users("aes-128-gcm", psk32, alice),
 		"f.json:2:11: aes-128-gcm has no users: only the AES methods of 2022 have");
 	refuses(PROGRAM_SERVER, with_users("2022-blake3-aes-256-gcm", psk32, alice),
-		"f.json:2:11: user 'alice': the key of 2022-blake3-aes-256-gcm must be 32 random bytes in "
+		"f.json:2:11: user 'alice': the key of 2022-blake3-aes-256-gcm must be 32 random "
+		"bytes in "
 		"base64 "
 		"(44 characters), not 16 bytes; make one with: shadowsocks key "
 		"2022-blake3-aes-256-gcm");
@@ -684,7 +690,8 @@ static void test_bad_servers(void **state)
 	refuses(PROGRAM_SERVER, "{\"servers\": [\n{\"plugin\": \"obfs\"}]}",
 		"f.json:2:2: key 'plugin' is not built yet");
 	refuses(PROGRAM_SERVER, "{\"servers\": [{\"server_port\": 1, \"password\": \"x\"}, {}]}",
-		"f.json:1:51: servers[1]: no server port is given: it needs a key 'server_port', or "
+		"f.json:1:51: servers[1]: no server port is given: it needs a key 'server_port', "
+		"or "
 		"the top level one, or -p (remote_port is NULL)");
 	assert_int_equal(reason.why, OPTIONS_FATAL);
 	/* A password is of one place. */
@@ -1014,14 +1021,19 @@ static void test_reload(void **state)
 	reload_fails(with_users(method, upsk16, "[{\"name\": \"a\", \"password\": \"x\"}]"),
 		     "user 'a': the key of 2022-blake3-aes-128-gcm must be 16 random bytes");
 	reload_fails(with_users(method, upsk16, "[]"), "must not be an empty array");
-	reload_fails("{\"server_port\": 9}", "there are no users any more: that takes a new start");
+	reload_fails("{\"server_port\": 9}", "no password or key is given");
+	reload_fails(of_server(method, upsk16),
+		     "there are no users any more: that takes a new start");
+	reload_fails(with_users("aes-128-gcm", upsk16, alice), "aes-128-gcm has no users");
+	reload_fails("{\"server_port\": 0}", "must be a port from 1 to 65535");
 	assert_int_equal(remove("c.json"), 0);
 	reload_fails(NULL, "c.json: No such file or directory");
 
-	/* What else the file says is not looked at. */
-	write_file("c.json", "{\"method\": \"none\", \"users\": ["
-			     "{\"name\": \"bob\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"},"
-			     "{\"name\": \"carol\", \"password\": \"AAECAwQFBgcICQoLDA0ODw==\"}]}");
+	write_file(
+		"c.json",
+		with_users(method, upsk16,
+			   "[{\"name\": \"bob\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"},"
+			   "{\"name\": \"carol\", \"password\": \"AAECAwQFBgcICQoLDA0ODw==\"}]"));
 	assert_int_equal(settings_reload(&settings, &reason), 0);
 	assert_int_equal(settings.top.user_count, 2);
 	assert_string_equal(settings.top.users[0].name, "bob");
@@ -1061,12 +1073,93 @@ static void test_reload_of_servers(void **state)
 	settings_free(&settings);
 }
 
+/* What a reload with this file, which is accepted, writes. */
+static const char *reloads(const char *text)
+{
+	FILE *e = tmpfile();
+	int old = dup(STDERR_FILENO), result;
+
+	assert_true(e && old >= 0);
+	write_file("c.json", text);
+	log_warn("%s", text);
+	dup2(fileno(e), STDERR_FILENO);
+	result = settings_reload(&settings, &reason);
+	dup2(old, STDERR_FILENO);
+	close(old);
+	slurp(e, err);
+	if (result < 0)
+		fail_msg("%s: %s", text, reason.text);
+	return err;
+}
+
+static void says(const char *text, const char *names)
+{
+	char wanted[400];
+
+	snprintf(wanted, sizeof wanted, "but without effect before a new start: %s\n", names);
+	if (!strstr(text, wanted))
+		fail_msg("'%s' does not say '%s'", text, wanted);
+}
+
+/* Whatever was changed and cannot be applied is named, until it is changed back. */
+static void test_reload_of_what_stays(void **state)
+{
+	static const char good[] = "{\"server_port\": 9, \"password\": \"x\", \"timeout\": 9}";
+
+	(void)state;
+	start_server(good);
+	assert_string_equal(reloads(good), "");
+	says(reloads("{\"server_port\": 8, \"password\": \"x\", \"timeout\": 9}"), "server_port");
+	says(reloads("{\"server_port\": 8, \"password\": \"y\", \"method\": \"aes-128-gcm\","
+		     " \"server\": [\"::1\"], \"no_delay\": null, \"local_port\": 7}"),
+	     "server_port, password, method, server, timeout");
+	assert_null(strstr(err, "\"y\""));
+	assert_int_equal(settings.top.server[0].port, 9);
+	says(reloads("{\"server_port\": 9, \"password\": \"x\", \"timeout\": 9,"
+		     " \"servers\": [{\"server_port\": 1, \"password\": \"z\", \"name\": \"n\"}]}"),
+	     "servers[0].server_port, servers[0].password");
+	assert_string_equal(reloads(good), "");
+	settings_free(&settings);
+}
+
+/* Options hold for the file that is read again, and so does the key that they gave. */
+static void test_reload_under_options(void **state)
+{
+	char name[] = "ss-server", c[] = "-c", file[] = "c.json", p[] = "-p8388";
+	char k[] = "-kfoobar", m[] = "-maes-128-gcm", *argv[] = { name, k, c, file, p, m, NULL };
+
+	(void)state;
+	write_file("c.json", "{\"server\": \"127.0.0.1\", \"server_port\": 1}");
+	settings_read(&settings, PROGRAM_SERVER, 6, argv);
+	assert_string_equal(print(&settings.top.server[0]), "127.0.0.1:8388");
+	assert_string_equal(reloads("{\"server\": \"127.0.0.1\", \"server_port\": 2,"
+				    " \"method\": \"none\", \"password\": \"y\"}"),
+			    "");
+	says(reloads("{\"server\": \"::1\"}"), "server");
+	assert_memory_equal(settings.top.key.key, "\x38\x58\xf6\x22", 4);
+	write_file("c.json", "{\"user\": []}");
+	assert_int_equal(settings_reload(&settings, &reason), -1);
+	settings_free(&settings);
+
+	setenv("SS_PASSWORD", upsk16, 1);
+	start_server("{\"server_port\": 9, \"method\": \"2022-blake3-aes-128-gcm\", \"users\": "
+		     "[{\"name\": \"a\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"}]}");
+	assert_string_equal(
+		reloads("{\"server_port\": 9, \"method\": \"2022-blake3-aes-128-gcm\", \"users\": "
+			"[{\"name\": \"b\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"}]}"),
+		"");
+	assert_string_equal(settings.top.users[0].name, "b");
+	settings_free(&settings);
+}
+
 static void test_reload_without_users(void **state)
 {
 	(void)state;
-	start_server("{\"server_port\": 9, \"password\": \"x\"}");
+	start_server(of_server("2022-blake3-aes-128-gcm", upsk16));
 	assert_int_equal(settings_reload(&settings, &reason), 0);
-	write_file("c.json", "{\"users\": [{\"name\": \"a\", \"password\": \"b\"}]}");
+	write_file("c.json",
+		   with_users("2022-blake3-aes-128-gcm", upsk16,
+			      "[{\"name\": \"a\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"}]"));
 	assert_int_equal(settings_reload(&settings, &reason), -1);
 	assert_non_null(strstr(reason.text, "there were no users when the program was started"));
 	settings_free(&settings);
@@ -1211,6 +1304,8 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_reload_of_servers),
+		cmocka_unit_test(test_reload_of_what_stays),
+		cmocka_unit_test(test_reload_under_options),
 		cmocka_unit_test(test_reload_without_users),
 		cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_flag_over_servers),

@@ -337,13 +337,13 @@ static void test_json(void **state)
 	assert_string_equal(fields.name, "n");
 	refuses_json("[]",
 		     "f.json:1:1: Invalid config file: it must be an object ('{'), not an array");
-	refuses_json(
-		"{\"fast_open\": 1}",
-		"f.json:1:2: key 'fast_open' must be a boolean (true or false), not 1");
+	refuses_json("{\"fast_open\": 1}",
+		     "f.json:1:2: key 'fast_open' must be a boolean (true or false), not 1");
 	refuses_json("{\"fast_open\": \"yes\"}", "f.json:1:2: key 'fast_open' must be a boolean "
 						 "(true or false), not the string 'yes'");
-	refuses_json("{\"fast_open\": []}", "f.json:1:2: key 'fast_open' must be a boolean (true or "
-					    "false), not an array");
+	refuses_json("{\"fast_open\": []}",
+		     "f.json:1:2: key 'fast_open' must be a boolean (true or "
+		     "false), not an array");
 	refuses_json("{\"name\": []}", "f.json:1:2: key 'name' must be a string, not an array");
 	refuses_json("{\"name\": \"a\\u0000b\"}",
 		     "f.json:1:2: key 'name' must not have a NUL character inside");
@@ -382,6 +382,25 @@ static void test_precedence(void **state)
 }
 
 /* What atoi() would swallow is warned about, and counts as there. */
+static void test_copy(void **state)
+{
+	struct fields original;
+
+	(void)state;
+	assert_int_equal(flags("-n name -k secret -t 7"), 0);
+	assert_true(options_reads(&options, "list"));
+	assert_false(options_reads(&options, "times")); /* a flag has it */
+	assert_false(options_reads(&options, "no_such"));
+	original = fields;
+	assert_int_equal(options_own(&options), 0);
+	assert_string_equal(fields.name, "name");
+	assert_ptr_not_equal(fields.name, original.name);
+	assert_null(fields.secret);
+	options_free(&options);
+	fields = original;
+	options_free(&options);
+}
+
 static void test_lenient(void **state)
 {
 	static const struct {
@@ -583,11 +602,11 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flags),	    cmocka_unit_test(test_bad_flags),
-		cmocka_unit_test(test_ports),	    cmocka_unit_test(test_json),
-		cmocka_unit_test(test_precedence),  cmocka_unit_test(test_lenient),
-		cmocka_unit_test(test_secrets),	    cmocka_unit_test(test_help),
-		cmocka_unit_test(test_like_getopt),
+		cmocka_unit_test(test_flags),	cmocka_unit_test(test_bad_flags),
+		cmocka_unit_test(test_ports),	cmocka_unit_test(test_json),
+		cmocka_unit_test(test_copy),	cmocka_unit_test(test_precedence),
+		cmocka_unit_test(test_lenient), cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_help),	cmocka_unit_test(test_like_getopt),
 	};
 
 	begin();

@@ -79,6 +79,8 @@ def test_reload(stage):
     ({"users": users(1) + [{"name": "twin", "password": key(1)}]}, "users 'user1' and 'twin' have the same key"),
     ({"users": users(1, size=32)}, "user 'user1': the key of 2022-blake3-aes-128-gcm must be 16 random bytes"),
     ({"users": []}, "must not be an empty array"),
+    ({"users": users(2), "server_port": 0}, "key 'server_port' must be a port"),
+    ({"users": users(2), "method": "rot13"}, "invalid cipher name: rot13"),
     ({"users": None}, "there are no users any more"),
 ])
 def test_reload_of_what_is_wrong(stage, changes, why):
@@ -90,6 +92,22 @@ def test_reload_of_what_is_wrong(stage, changes, why):
     reload(server, changes, why)
     assert "not reloaded, everything stays as it is" in server.log() and key(1) not in server.log()
     assert echoes(lasting) and echoes(stage.socks(local, target))
+
+
+def test_reload_of_what_stays(stage):
+    """Users are taken; what else has changed in the file is named."""
+    server, target = serve(stage, 1), stage.target()
+    reload(server, {"users": users(2), "timeout": 7}, "without effect before a new start: timeout\n")
+    kit.eventually(lambda: "reloaded: 1 users" in server.log(), "they are taken")
+    assert echoes(stage.socks(client(stage, server, f"{key(0)}:{key(2)}"), target))
+
+
+def test_reload_of_a_client(stage):
+    """Nothing of it is reloaded yet, but the file is looked at."""
+    server, local = stage.pair()
+    reload(local, '{"server": ', "not reloaded, everything stays as it is")
+    reload(local, {"timeout": 7}, "without effect before a new start: timeout\n")
+    assert kit.works(server, local)
 
 
 def test_many_users(stage):
