@@ -2,6 +2,9 @@
  * See users.h. Called when settings are read, for handshakes, and at the end of sessions. Two indexes
  * of open addressing, by hash of the key and by name, are never more than half full: a look-up
  * costs the same with ten users and with ten thousand.
+ *
+ * All tables that replaced each other share one line, which knows the last of them: sessions keep
+ * the table they began under, and none that came in between.
  */
 #include "net/users.h"
 
@@ -13,9 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct line {
+	size_t tables;	       /* that share it */
+	struct users *current; /* the table in use; NULL: none any more */
+};
+
 struct users {
-	size_t uses;	     /* the owner, sessions, and tables that this one replaced */
-	struct users *newer; /* what replaced it */
+	size_t uses; /* the owner, and sessions */
+	struct line *line;
 	size_t max, count;
 	size_t mask;	   /* entries of each index, less one */
 	uint32_t *by_hash; /* places in `all`, plus one; 0: nobody */
@@ -36,10 +44,14 @@ struct users *users_open(size_t n)
 	if (!users)
 		return NULL;
 	users->by_hash = calloc(2 * slots, sizeof *users->by_hash);
-	if (!users->by_hash) {
+	users->line = malloc(sizeof *users->line);
+	if (!users->by_hash || !users->line) {
+		free(users->by_hash);
+		free(users->line);
 		free(users);
 		return NULL;
 	}
+	*users->line = (struct line){ .tables = 1, .current = users };
 	users->by_name = users->by_hash + slots;
 	users->mask = slots - 1;
 	users->max = n;
@@ -94,19 +106,28 @@ enum users_result users_add(struct users *users, const char *name, const unsigne
 	return USERS_ADDED;
 }
 
+/* A table goes, or shares another line. */
+static void leave_line(struct users *users)
+{
+	struct line *line = users->line;
+
+	if (line->current == users)
+		line->current = NULL;
+	if (--line->tables == 0)
+		free(line);
+}
+
 /* One that used the table does no more. */
 static void release(struct users *users)
 {
-	while (users && --users->uses == 0) {
-		struct users *newer = users->newer;
-
-		for (size_t i = 0; i < users->count; i++)
-			free(users->all[i].name);
-		sodium_memzero(users->all, users->max * sizeof users->all[0]);
-		free(users->by_hash);
-		free(users);
-		users = newer;
-	}
+	if (!users || --users->uses > 0)
+		return;
+	leave_line(users);
+	for (size_t i = 0; i < users->count; i++)
+		free(users->all[i].name);
+	sodium_memzero(users->all, users->max * sizeof users->all[0]);
+	free(users->by_hash);
+	free(users);
 }
 
 void users_close(struct users *users)
@@ -133,9 +154,11 @@ struct users *users_replace(struct users *old, struct users *fresh)
 			user->down += old->all[i].down;
 		}
 	}
+	old->line->current = fresh;
 	if (fresh) {
-		old->newer = fresh;
-		fresh->uses++;
+		leave_line(fresh);
+		fresh->line = old->line;
+		fresh->line->tables++;
 	}
 	users_close(old);
 	return fresh;
@@ -167,12 +190,13 @@ struct user *user_hold(struct user *user)
 
 void user_leave(struct user *user, uint64_t up, uint64_t down)
 {
-	struct user *counts = user;
+	struct users *current;
+	struct user *counts;
 
 	if (!user)
 		return;
-	for (struct users *t = user->table->newer; t && counts; t = t->newer)
-		counts = find_name(t, user->name);
+	current = user->table->line->current;
+	counts = current == user->table ? user : current ? find_name(current, user->name) : NULL;
 	if (counts) {
 		counts->up += up;
 		counts->down += down;

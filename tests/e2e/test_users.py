@@ -73,6 +73,43 @@ def test_reload(stage):
     assert echoes(lasting, b"x" * 100_000)
 
 
+def holds(program, wanted):
+    """True if these bytes are anywhere in the program's own memory."""
+    with open(f"/proc/{program.pid}/maps") as maps, open(f"/proc/{program.pid}/mem", "rb", buffering=0) as memory:
+        for place, bits, *_ in map(str.split, maps):
+            first, last = (int(end, 16) for end in place.split("-"))
+            if bits == "rw-p" and memory.seek(first) == first and wanted in memory.read(last - first):
+                return True
+    return False
+
+
+def test_many_reloads_under_one_session(stage):
+    """A connection keeps the users it began with, and none of those who came and went in the meantime."""
+    def some(turn):
+        return [{"name": "lasts", "password": key(1)}] + [
+            {"name": f"u{n}", "password": base64.b64encode((turn << 16 | n).to_bytes(16, "big")).decode()}
+            for n in range(1, 4000)]
+
+    def turn(number):
+        (server.home / "config.json").write_text(json.dumps({**server.config, "users": some(number)}))
+        seen = server.log().count("reloaded: 4000 users")
+        server.signal(signal.SIGHUP)
+        kit.eventually(lambda: server.log().count("reloaded: 4000 users") > seen, lambda: server.log()[-2000:])
+
+    server = stage.server(method=METHOD, password=key(0), users=some(100))
+    lasting = stage.socks(client(stage, server, f"{key(0)}:{key(1)}"), stage.target())
+    assert echoes(lasting)
+    for number in range(101, 106):
+        turn(number)
+    before = server.anon()
+    assert holds(server, (105 << 16 | 7).to_bytes(16, "big"))
+    for number in range(106, 131):
+        turn(number)
+    assert server.anon() - before < 4 * kit.MIB  # 25 tables would take 10 MiB
+    assert not holds(server, (105 << 16 | 7).to_bytes(16, "big"))
+    assert echoes(lasting)
+
+
 @pytest.mark.parametrize("changes, why", [
     ('{"server_port": ', "config.json:1:"),
     ({"users": users(1, 2) + users(2)}, "there are two users named 'user2'"),

@@ -131,6 +131,51 @@ static void reload(void **state)
 	users_close(third);
 }
 
+/* Sessions of all times end in any order; one whose user was gone and came again counts for it. */
+static void many_reloads(void **state)
+{
+	enum { RELOADS = 40 };
+	struct users *users = users_open(2);
+	struct user *lasting, *held[RELOADS];
+
+	(void)state;
+	add(users, "lasting", 0);
+	add(users, "first", 1);
+	lasting = user_hold(find(users, 0));
+	for (unsigned i = 0; i < RELOADS; i++) {
+		struct users *fresh = users_open(2);
+
+		if (i != 20)
+			add(fresh, "lasting", 0);
+		add(fresh, "other", 100 + i);
+		users = users_replace(users, fresh);
+		held[i] = i % 2 ? user_hold(find(users, 100 + i)) : NULL;
+	}
+	for (unsigned i = 0; i < RELOADS; i++)
+		user_leave(held[i * 7 % RELOADS], 1, 2);
+	user_leave(lasting, 10, 20);
+	assert_int_equal(find(users, 0)->up, 10);
+	assert_int_equal(find(users, 100 + RELOADS - 1)->down, RELOADS);
+	users_close(users);
+}
+
+/* The program ends before its last sessions do. */
+static void closed_first(void **state)
+{
+	struct users *users = users_open(1), *fresh = users_open(1);
+	struct user *old, *young;
+
+	(void)state;
+	add(users, "alice", 1);
+	add(fresh, "alice", 1);
+	old = user_hold(find(users, 1));
+	users_replace(users, fresh);
+	young = user_hold(find(fresh, 1));
+	users_close(fresh);
+	user_leave(young, 1, 1);
+	user_leave(old, 1, 1);
+}
+
 /* A server that has no users any more, and one that had none. */
 static void to_and_from_none(void **state)
 {
@@ -154,6 +199,8 @@ int main(void)
 		cmocka_unit_test(vector),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(reload),
+		cmocka_unit_test(many_reloads),
+		cmocka_unit_test(closed_first),
 		cmocka_unit_test(to_and_from_none),
 	};
 
