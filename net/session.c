@@ -8,7 +8,8 @@
  * dialled. RELAY: two flows are pumped until both have ended. SILENT lies off the path: a near side
  * that does not prove that it knows the key is read and discarded until it leaves or its handshake
  * time, counted from accept, is over. Where nothing can be proved (stream ciphers), that is the
- * answer to a target that cannot be reached, too. ATTEND is the other side path: a near side that asked for
+ * answer to a target that cannot be reached, too; and an end of the near side before there is a relay is
+ * answered by ours after a while that is always the same. ATTEND is the other side path: a near side that asked for
  * UDP ASSOCIATE has no relay; its connection says how long its associations live, and that is all.
  */
 #include "net/session.h"
@@ -26,6 +27,8 @@
 #include <string.h>
 
 enum { LEARN, ROUTE, CONNECT, RELAY, SILENT, ATTEND };
+
+enum { FAREWELL_PART = 60 }; /* of the handshake time: until an end of the near side is answered by ours */
 
 enum { /* ms between looks whether the kernel has sent everything before a reset: as long as nothing moved */
 	UNSENT_LOOK_MIN = 20,
@@ -83,6 +86,24 @@ static void bury(struct burial *burial)
 	slab_give(&s->service->engine->sessions, s);
 }
 
+/* Where the format proves nothing, a prober's noise may have made the target: it must not learn of it. */
+static bool keeps_quiet(const struct session *s)
+{
+	return s->service->role->near_sealed && s->key->format->forgeable;
+}
+
+/* The near side ended before there is a relay. FAIL: it is over. WAIT: not at once, since when we end must
+ * not tell whether there was a target: one that answers in a while still gets its relay. */
+static enum step take_leave(struct session *s)
+{
+	if (!keeps_quiet(s) || s->broken & SIDE_NEAR || s->near.ready & READY_ERROR)
+		return FAIL;
+	if (!s->left)
+		s->moved = reactor_now();
+	s->left = true;
+	return WAIT;
+}
+
 /* Steps. */
 
 static enum step learn(struct session *s)
@@ -91,7 +112,7 @@ static enum step learn(struct session *s)
 
 	if (step == DONE)
 		s->asked = s->moved = reactor_now();
-	return step;
+	return step == FAIL && s->why == WHY_LEFT ? take_leave(s) : step;
 }
 
 static enum step route(struct session *s)
@@ -110,12 +131,6 @@ static enum step route(struct session *s)
 	bool early = !near_sealed || s->up.out > 0;
 	dial_start(&s->dial, s->hop, &s->service->sockets, early, dial_changed);
 	return DONE;
-}
-
-/* Where the format proves nothing, a prober's noise may have made the target: it must not learn of it. */
-static bool keeps_quiet(const struct session *s)
-{
-	return s->service->role->near_sealed && s->key->format->forgeable;
 }
 
 static enum step connect_failed(struct session *s)
@@ -148,6 +163,8 @@ static enum step connect_hop(struct session *s)
 		s->why = WHY_LEFT;
 		return FAIL;
 	}
+	if (step == WAIT && s->near.ready & READY_EOF && keeps_quiet(s))
+		return take_leave(s);
 	if (step == DONE) {
 		dial_end(&s->dial);
 		memset(s->holding, 0, sizeof(s->holding));
@@ -212,7 +229,7 @@ static enum step silent(struct session *s)
 	if (handshake_discard(s) == WAIT)
 		return WAIT;
 	s->why = WHY_SILENCED;
-	return FAIL;
+	return take_leave(s);
 }
 
 static enum step attend(struct session *s)
@@ -279,8 +296,8 @@ static bool failed(const struct session *s)
 	return s->broken || (s->near.ready | s->far.ready) & READY_ERROR;
 }
 
-/* When the session is to be ended, if nothing happens; 0: never. */
-static uint64_t limit(const struct session *s)
+/* When the step is over, if nothing happens; 0: never. */
+static uint64_t limit_of_step(const struct session *s)
 {
 	const struct service *service = s->service;
 
@@ -298,6 +315,17 @@ static uint64_t limit(const struct session *s)
 	default:
 		return s->asked + service->connect_time;
 	}
+}
+
+/* When the session is to be ended, if nothing happens; 0: never. */
+static uint64_t limit(const struct session *s)
+{
+	uint64_t end = limit_of_step(s), farewell;
+
+	if (!s->left || s->step == RELAY)
+		return end;
+	farewell = s->moved + s->service->handshake_time / FAREWELL_PART;
+	return farewell < end ? farewell : end;
 }
 
 /* The source failed, and nothing but the kernel holds bytes for the destination: no event tells when they
@@ -363,6 +391,10 @@ static enum step expire(struct session *s)
 
 	if (s->step == RELAY && falls_silent(s))
 		return MUTE;
+	if (s->left && (s->step == LEARN || s->step == CONNECT)) {
+		s->why = WHY_LEFT;
+		return FAIL;
+	}
 	if (s->step == CONNECT) {
 		s->dial.error = s->dial.lookup.status == RESOLVE_PENDING ? EAGAIN : ETIMEDOUT;
 		return connect_failed(s);

@@ -71,8 +71,9 @@ struct session {
 	uint8_t why;	/* enum why */
 	uint8_t socks;	/* what local has read so far (applets/local.c) */
 	uint8_t broken; /* enum side: sides whose connection failed */
-	bool closed;
-	bool finishes;	    /* waits for one block, to finish a chunk (engine_wait) */
+	bool closed : 1;
+	bool left : 1;	    /* its near side ended, at `moved`, before there was a relay */
+	bool finishes : 1;  /* waits for one block, to finish a chunk (engine_wait) */
 	uint16_t shake_len; /* bytes in `shake`: read, not yet used */
 	union {
 		unsigned char shake[SESSION_SHAKE]; /* before the target is known */

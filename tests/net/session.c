@@ -451,6 +451,74 @@ static void test_no_connection(void **state)
 	world_close();
 }
 
+/* How long it takes until our end answers the near side's, ms, after it sent so much in clear. */
+static uint64_t farewell(const void *bytes, size_t n)
+{
+	int near = connect_small(world.server_port, 0, 0);
+	ssize_t said = NOTHING;
+	unsigned char byte;
+	uint64_t began;
+
+	put(near, bytes, n);
+	shutdown(near, SHUT_WR);
+	turns(5);
+	for (began = world.now; said == NOTHING; said = look(near, &byte, 1)) {
+		assert_true(world.now < began + 10000);
+		world.now += 10;
+		reactor_turn(0);
+	}
+	assert_int_equal(said, END);
+	close(near);
+	world_rests();
+	return world.now - began;
+}
+
+/* Where nothing can be proved, noise and an end: our end comes after the same time, whatever the noise opens
+ * to, and an honest near side that has said all has its relay. */
+static void test_farewell(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+	} noise[] = {
+		{ "\1\177", 2 },		   /* half an address */
+		{ "\1\177\0\0\1\0\1noise", 12 }, /* refused */
+		{ "\3\4abcd\0\120noise", 13 },	   /* nobody answers for that name */
+		{ "\7noise", 6 },
+	};
+	unsigned char request[] = { 1, 127, 0, 0, 1, 0, 0, 'h', 'i' }, got[8];
+	uint16_t target;
+	size_t n = 0;
+
+	(void)state;
+	world_open(plenty);
+	world.pace = 0;
+	wire_key_wipe(&world.server.key);
+	assert_int_equal(wire_key_set(&world.server.key, wire_find("none"), world.key), 0);
+	world.server.key.server = true;
+	uint64_t always = farewell("\1", 1);
+	assert_in_range(always, world.server.handshake_time / 60, world.server.handshake_time / 60 + 50);
+	for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++)
+		assert_in_range(farewell(noise[i].bytes, noise[i].n), always - 10, always + 10);
+
+	int listener = listen_small(&target, 0), near = connect_small(world.server_port, 0, 0);
+	request[5] = (unsigned char)(target >> 8);
+	request[6] = (unsigned char)target;
+	put(near, request, sizeof(request));
+	shutdown(near, SHUT_WR);
+	int far = accept_one(listener);
+	assert_int_equal(read_out(far, got, sizeof(got), &n), END);
+	assert_int_equal(n, 2);
+	pass(5000);
+	put(far, "ho", 2);
+	expect(near, "ho", 2);
+	close(near);
+	close(far);
+	close(listener);
+	world_rests();
+	world_close();
+}
+
 /* The near side's connection fails while its target takes nothing: it must not stay for ever. */
 static void test_reset_before_a_full_target(void **state)
 {
@@ -583,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_held_is_not_looked_at),
 		cmocka_unit_test(test_overdue_header_sleeps),
 		cmocka_unit_test(test_no_connection),
+		cmocka_unit_test(test_farewell),
 		cmocka_unit_test(test_reset_before_a_full_target),
 		cmocka_unit_test(test_slow_end_of_a_broken_source),
 		cmocka_unit_test(test_no_room_for_a_salt),
