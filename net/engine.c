@@ -18,6 +18,7 @@
 enum {
 	TICK = 1000,	  /* ms */
 	STUCK = 10000,	  /* ms without progress that a holder is granted while others wait */
+	IDLE = 60000,	  /* ms without traffic after which a relay may have to make room */
 	CLOSED_MAX = 64,  /* of them a tick at most: each takes a look at all sessions */
 	KEPT_BLOCKS = 16, /* free blocks whose memory stays with us */
 	TICKS_AFTER_LAST =
@@ -184,11 +185,38 @@ void engine_close(struct engine *engine)
 	slab_close(&engine->sessions);
 }
 
+/* The guest that has been idle for longest, or NULL if that is not long. Not looked for again before there
+ * can be one. */
+static struct session *idle_guest(struct engine *engine)
+{
+	uint64_t now = reactor_now(), oldest = now;
+	struct session *found = NULL;
+
+	if (now < engine->idle_after)
+		return NULL;
+	for (struct list *l = engine->guests.next; l != &engine->guests; l = l->next) {
+		struct session *s = container_of(l, struct session, link);
+
+		if (session_has_relay(s) && s->moved < oldest) {
+			oldest = s->moved;
+			found = s;
+		}
+	}
+	if (now - oldest >= IDLE)
+		return found;
+	engine->idle_after = oldest + IDLE;
+	return NULL;
+}
+
 bool engine_evict(struct engine *engine)
 {
-	if (list_empty(&engine->strangers))
+	struct session *goes = list_empty(&engine->strangers)
+				       ? idle_guest(engine)
+				       : container_of(engine->strangers.next, struct session, link);
+
+	if (!goes)
 		return false;
-	session_close(container_of(engine->strangers.next, struct session, link), WHY_EVICTED);
+	session_close(goes, WHY_EVICTED);
 	return true;
 }
 

@@ -48,6 +48,7 @@ struct engine {
 	struct assocs assocs;	/* UDP; opened by engine_open_datagrams() */
 	struct controls controls;
 	struct parcels parcels;
+	uint64_t idle_after;  /* before that no guest is idle enough to be evicted */
 	struct timer tick;    /* once a second while there is anything to look after */
 	unsigned quiet_ticks; /* since the last session ended */
 };
@@ -64,7 +65,8 @@ int engine_lend(struct engine *engine, struct wire_key *key);
 /* Ends all sessions. */
 void engine_close(struct engine *engine);
 
-/* Something ran short (descriptors, sessions): end the oldest stranger. False if there is none. */
+/* Something ran short (descriptors, sessions): end the oldest stranger; if there is none, the guest whose
+ * relay has been idle for longest, if that is a minute. False if there is nobody to go. */
 bool engine_evict(struct engine *engine);
 
 /* There is a session or an association again: keep the tick going. */

@@ -1,6 +1,7 @@
 /*
  * See service.h. Accepting is edge-triggered like everything else: until EAGAIN, a bounded number
- * a turn. When descriptors run short, strangers go first; if there are none, accepting pauses.
+ * a turn. When descriptors or sessions run short, strangers go first, then idle relays; if there are none,
+ * accepting pauses.
  */
 #include "net/service.h"
 
@@ -73,10 +74,8 @@ int service_init(struct service *service)
 	return lend_keys(service);
 }
 
-/* No descriptor, or no memory in the kernel. */
-static void pause_accepting(struct service *service, int error)
+static void pause_accepting(struct service *service)
 {
-	log_peer(LOG_KIND_ACCEPT, "cannot accept: %s", strerror(error));
 	if (!timer_pending(&service->pause))
 		reactor_after(&service->pause, PAUSE);
 }
@@ -106,14 +105,36 @@ static bool somebody_knocks(int listener)
 	return poll(&look, 1, 0) > 0;
 }
 
+static void log_full(const struct service *service)
+{
+	log_peer(LOG_KIND_ACCEPT, "no room for another session: the limit is %u",
+		 service->engine->sessions.max);
+}
+
 /* Full of sessions that have proved something: whoever knocks is refused. */
 static void admit(struct service *service, int fd, const struct sockaddr_storage *peer)
 {
 	if (session_open(service, fd, peer))
 		return;
-	log_peer(LOG_KIND_ACCEPT, "no room for another session: the limit is %u",
-		 service->engine->sessions.max);
+	log_full(service);
 	close(fd);
+}
+
+/* False: nothing is to be accepted now, but after this turn or the pause. Strangers are not refused, which
+ * would tell them something, but wait to be accepted. */
+static bool make_room(struct service *service, struct source *listener)
+{
+	if (!is_full(service->engine) || !somebody_knocks(listener->fd))
+		return true;
+	if (engine_evict(service->engine)) {
+		reactor_again(listener); /* its memory is free after this turn */
+		return false;
+	}
+	if (!service->role->near_sealed)
+		return true;
+	log_full(service);
+	pause_accepting(service);
+	return false;
 }
 
 static void listener_woken(struct source *source)
@@ -123,9 +144,8 @@ static void listener_woken(struct source *source)
 	for (int i = 0; i < ACCEPTS; i++) {
 		struct sockaddr_storage peer;
 
-		if (is_full(service->engine) && somebody_knocks(source->fd) &&
-		    engine_evict(service->engine))
-			break; /* its memory is free after this turn */
+		if (!make_room(service, source))
+			return;
 		int fd = socket_accept(source->fd, &service->sockets, &peer);
 		int error = errno;
 
@@ -139,7 +159,8 @@ static void listener_woken(struct source *source)
 			return;
 		}
 		if (is_shortage(error) && !engine_evict(service->engine)) {
-			pause_accepting(service, error);
+			log_peer(LOG_KIND_ACCEPT, "cannot accept: %s", strerror(error));
+			pause_accepting(service);
 			return;
 		}
 	}

@@ -446,6 +446,11 @@ static void note_holding(struct holding *holding, const struct flow *f, uint64_t
 	}
 }
 
+bool session_has_relay(const struct session *s)
+{
+	return s->step == RELAY;
+}
+
 uint64_t session_holds_since(const struct session *s, bool up)
 {
 	if (!(up ? &s->up : &s->down)->held.head)

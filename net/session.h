@@ -99,6 +99,9 @@ void session_close(struct session *session, enum why why);
 /* The near side proved itself: no longer first to go when something runs short. */
 void session_trust(struct session *session);
 
+/* True once bytes are relayed. */
+bool session_has_relay(const struct session *session);
+
 /* Since when this flow, up or down, holds blocks without progress, ms; 0: it holds none. */
 uint64_t session_holds_since(const struct session *session, bool up);
 

@@ -62,7 +62,7 @@ static void test_full_of_strangers(void **state)
 	world_close();
 }
 
-/* All taken by sessions that have proved something: newcomers are refused, and all goes on. */
+/* All taken by sessions that have proved something: newcomers wait, and all goes on. */
 static void test_full_of_guests(void **state)
 {
 	enum { ALL = 4 };
@@ -76,8 +76,12 @@ static void test_full_of_guests(void **state)
 	for (int i = 0; i < ALL; i++)
 		peers[i] = peer_relayed(listener, target, &fars[i]);
 	int late = connect_small(world.server_port, 0, 0);
-	assert_true(ending(late) < 0);
-	close(late);
+	expect_silence(late);
+	assert_int_equal(world.server.accepted, ALL);
+	int refused = connect_small(world.local_port, 0, 0);
+	assert_true(ending(refused) < 0);
+	close(refused);
+	world.pace = 0;
 	assert_true(is_quiet());
 	for (int i = 0; i < ALL; i++) {
 		put(fars[i], "x", 1);
@@ -86,10 +90,53 @@ static void test_full_of_guests(void **state)
 		peer_free(peers[i]);
 		close(fars[i]);
 	}
+	pass(101);
+	assert_int_equal(world.server.accepted, ALL + 1);
+	expect_silence(late);
+	close(late);
 	world_rests();
-	int again = connect_small(world.server_port, 0, 0);
-	expect_silence(again);
-	close(again);
+	close(listener);
+	world_close();
+}
+
+/* All taken by relays, of which some are idle: the longest idle one makes room, none before a minute. */
+static void test_full_of_idle_guests(void **state)
+{
+	enum { ALL = 4 };
+	struct peer *peers[ALL], *late;
+	unsigned char bytes[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
+	int fars[ALL], far;
+	uint16_t target;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = ALL, .blocks = 16 });
+	int listener = listen_small(&target, 0);
+	for (int i = 0; i < ALL; i++) {
+		peers[i] = peer_relayed(listener, target, &fars[i]);
+		pass(10000);
+	}
+	put(fars[0], "x", 1); /* no longer idle */
+	turns(3);
+	late = peer_new(0, 0);
+	put(late->fd, bytes, peer_first(late, target, "first", 5, bytes));
+	pass(10000);
+	pass(101);
+	assert_int_equal(world.server.accepted, ALL);
+	pass(20000);
+	pass(101);
+	far = accept_one(listener);
+	expect(far, "first", 5);
+	assert_int_equal(ending(peers[1]->fd), END);
+	assert_int_equal(ending(fars[1]), END);
+	expect_silence(fars[2]);
+	expect_silence(fars[3]);
+	assert_int_equal(world.engine.sessions.live, ALL);
+	for (int i = 0; i < ALL; i++) {
+		peer_free(peers[i]);
+		close(fars[i]);
+	}
+	peer_free(late);
+	close(far);
 	world_rests();
 	close(listener);
 	world_close();
@@ -233,6 +280,7 @@ int main(void)
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_full_of_strangers),
 		cmocka_unit_test(test_full_of_guests),
+		cmocka_unit_test(test_full_of_idle_guests),
 		cmocka_unit_test(test_no_descriptor_but_strangers),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_no_descriptor_to_connect),
