@@ -20,6 +20,7 @@ class DnsStub:
         self.tcp = socket.create_server(("127.0.0.1", 0))
         self.port = self.tcp.getsockname()[1]
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)  # a thousand at once
         self.udp.bind(("127.0.0.1", self.port))
         self.address = f"127.0.0.1:{self.port}"
         self.open = True

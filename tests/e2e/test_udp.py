@@ -1,0 +1,329 @@
+"""UDP through ss-local and ss-server: sizes, families, names, who may answer, and what is dropped."""
+import os
+import socket
+
+import kit
+import pytest
+import sip004
+import streams
+from datagrams import Client, UdpTarget, associate, opened, seal, silent, udp
+from kit import METHOD, PASSWORD
+
+pytestmark = pytest.mark.ours  # shadowsocks-libev cuts datagrams, and more
+
+UDP = {"mode": "tcp_and_udp"}
+SIZES = [0, 1, 64, 512, 1200, 1472, 4096, 9000, 65000]
+KEYS = {16: "SeBiKiHKAcdJV6Fu9K+Xfg==", 32: "3L69X4PF2eSL/JIPpLBjQj9rLhBBtgqHYy3AJVNLjz0="}
+METHODS = [
+    *sip004.METHODS,
+    "rc4", "rc4-md5", "aes-256-cfb", "aes-128-ctr", "camellia-256-cfb", "salsa20", "chacha20-ietf", "table", "none",
+    "2022-blake3-aes-128-gcm", "2022-blake3-aes-256-gcm", "2022-blake3-chacha20-poly1305",
+    "2022-blake3-chacha8-poly1305",
+]
+
+
+def key_of(method):
+    if not method.startswith("2022"):
+        return PASSWORD
+    return KEYS[16 if "128" in method else 32]
+
+
+def pair(stage, **config):
+    return stage.pair(**UDP, **config)
+
+
+def target(stage, *args, **options):
+    return stage.add(UdpTarget(*args, **options))
+
+
+def client(stage, local, **options):
+    return stage.add(Client(local.port, **options))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sizes(stage, method):
+    _, local = pair(stage, method=method, password=key_of(method))
+    echo, app = target(stage), client(stage, local)
+    for size in SIZES:
+        data = os.urandom(size)
+        assert app.echoes(echo, data), size
+        assert echo.take()[0] == data
+
+
+def test_whole_or_not_at_all(stage):
+    """Neither cut on the way up nor on the way down."""
+    server, local = pair(stage)
+    overhead = 32 + 7 + 16
+    echo = target(stage, answer=lambda data, client: [data if data else bytes(65507)])
+    app = client(stage, local)
+    assert app.echoes(echo, os.urandom(65507 - overhead))
+    app.send((echo.host, echo.port), os.urandom(65507 - overhead + 1))
+    app.silent()
+    app.send((echo.host, echo.port), b"")
+    app.silent()
+    assert app.echoes(echo, b"and then")
+
+
+def test_short_after_long(stage):
+    _, local = pair(stage)
+    echo, apps = target(stage), [client(stage, local), client(stage, local)]
+    for size in (1400, 10, 1400, 0, 1, 1400):
+        for number, app in enumerate(apps):
+            assert app.echoes(echo, bytes([65 + number]) * size)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_everything_in_one_family(stage, host):
+    server = stage.server(server=host, **UDP)
+    local = stage.local(server, server=host, local_address=host, **UDP)
+    app = client(stage, local, host=host)
+    for there in ("127.0.0.1", "::1"):
+        assert app.echoes(target(stage, there), b"hello")
+
+
+@pytest.mark.parametrize("name, there", [
+    ("four.test", "127.0.0.1"), ("six.test", "::1"), ("localhost", "127.0.0.1"),
+    (b"::1", "::1"), (b"127.0.0.1", "127.0.0.1"), ("::ffff:127.0.0.1", "127.0.0.1"),
+])
+def test_names_and_literals(stage, name, there):
+    """An address may be written as a name, and is answered as what it is."""
+    dns = stage.dns({"four.test": ["127.0.0.1"], "six.test": ["::1"]})
+    _, local = pair(stage, nameserver=dns.address)
+    assert client(stage, local).echoes(target(stage, there), b"hello", host=name)
+
+
+def test_listening_on_both_families(stage):
+    """UD15: `::` serves IPv4 too, and shows it as what it is."""
+    server = stage.server(server="::", **UDP)
+    local = stage.local(server, local_address="::", **UDP)
+    for host, there in (("127.0.0.1", "127.0.0.1"), ("::1", "127.0.0.1"), ("127.0.0.1", "::1")):
+        assert client(stage, local, host=host).echoes(target(stage, there), b"hello")
+
+
+@pytest.mark.parametrize("method", [METHOD, "2022-blake3-aes-256-gcm"])
+def test_full_cone(stage, method):
+    """One far port for all targets of a family, and whoever knows it may answer."""
+    _, local = pair(stage, method=method, password=key_of(method))
+    one, two, app = target(stage), target(stage), client(stage, local)
+    assert app.echoes(one, b"1") and app.echoes(two, b"2")
+    (_, first), (_, second) = one.take(), two.take()
+    assert first == second
+    stranger = stage.add(udp())
+    stranger.sendto(b"surprise", first)
+    assert app.receive() == (b"surprise", stranger.getsockname())
+    other = client(stage, local)
+    assert other.echoes(one, b"3")
+    assert one.take()[1] != first
+
+
+def test_answers_leave_from_where_they_were_asked(stage):
+    server = stage.server(server="0.0.0.0", **UDP)
+    echo = target(stage)
+    local = stage.local(server, server="127.0.0.2", local_address="0.0.0.0", **UDP)
+    app = client(stage, local, host="127.0.0.3")
+    assert app.echoes(echo, b"through both")  # Client.receive() looks where it came from
+    peer = stage.add(udp())
+    peer.sendto(seal(METHOD, PASSWORD, sip004.header(echo.host, echo.port) + b"x"), ("127.0.0.4", server.port))
+    assert peer.recvfrom(2000)[1] == ("127.0.0.4", server.port)
+
+
+def test_fragments_are_dropped(stage):
+    _, local = pair(stage)
+    echo, app = target(stage), client(stage, local)
+    for frag in (1, 0x80, 0x81):
+        app.send((echo.host, echo.port), b"part", frag=frag)
+    echo.silent()
+    assert app.echoes(echo, b"whole")
+
+
+@pytest.mark.parametrize("noise", [
+    b"", b"\0", b"\0\0\0", b"\0\0\0\1", b"\0\0\0\2abcdef", b"\0\0\0\3\0\0\1", b"\0\0\0\3\377ab",
+])
+def test_noise_at_local(stage, noise):
+    _, local = pair(stage)
+    echo, app = target(stage), client(stage, local)
+    app.sock.sendto(noise, app.to)
+    app.silent(0.1)
+    assert app.echoes(echo, b"after")
+
+
+@pytest.mark.parametrize("method", [METHOD, "aes-256-cfb", "none", "2022-blake3-aes-256-gcm"])
+def test_noise_at_the_server(stage, method):
+    server, local = pair(stage, method=method, password=key_of(method))
+    echo, noise = target(stage), stage.add(udp())
+    for size in (0, 1, 15, 16, 31, 32, 33, 48, 49, 100, 1400):
+        noise.sendto(b"\x05" + os.urandom(size), ("127.0.0.1", server.port))
+    silent(noise)
+    if method == METHOD:
+        good = seal(method, PASSWORD, sip004.header(echo.host, echo.port) + b"x")
+        for broken in (good[:-1], good + b"\0", good[:40] + bytes([good[40] ^ 1]) + good[41:]):
+            noise.sendto(broken, ("127.0.0.1", server.port))
+        for text in (b"", b"\1\1", b"\5abcdef", b"\3\3a/b\0\1", b"\3\0\0\1"):
+            noise.sendto(seal(method, PASSWORD, text), ("127.0.0.1", server.port))
+        silent(noise)
+        echo.silent(0.1)
+    assert client(stage, local).echoes(echo, b"after")
+    assert server.state()["association"] <= (12 if method in ("aes-256-cfb", "none") else 1)
+
+
+@pytest.mark.parametrize("method", ["aes-256-gcm", "chacha20-ietf-poly1305", "rc4-md5", "aes-256-cfb"])
+def test_replays(stage, method):
+    """The same packet passes once, from wherever; TCP's memory is another."""
+    server = stage.server(method=method, **UDP)
+    echo, peer, other = target(stage), stage.add(udp()), stage.add(udp())
+    packet = seal(method, PASSWORD, sip004.header(echo.host, echo.port) + b"once")
+    for sock in (peer, peer, other):
+        sock.sendto(packet, ("127.0.0.1", server.port))
+    assert echo.take()[0] == b"once"
+    echo.silent()
+    answer = peer.recv(2000)
+    assert opened(method, PASSWORD, answer) == sip004.header(echo.host, echo.port) + b"once"
+    other.sendto(answer, ("127.0.0.1", server.port))  # our own, sent back to us
+    echo.silent()
+
+
+def test_no_iv_no_replay(stage):
+    """All packets of rc4 have the same IV: none."""
+    server = stage.server(method="rc4", **UDP)
+    echo, peer = target(stage), stage.add(udp())
+    assert streams.METHODS["rc4"][1] == 0
+    for _ in range(3):
+        peer.sendto(seal("rc4", PASSWORD, sip004.header(echo.host, echo.port) + b"x"), ("127.0.0.1", server.port))
+        assert echo.take()[0] == b"x"
+
+
+@pytest.mark.parametrize("role", ["local", "server"])
+def test_mtu(stage, role):
+    """What would be a larger IP packet between the two is not sent, and counted."""
+    config = {"local": {}, "server": {}}
+    config[role]["mtu"] = 1400
+    server = stage.server(**UDP, **config["server"])
+    local = stage.local(server, **UDP, **config["local"])
+    echo, app = target(stage), client(stage, local)
+    largest = 1400 - 28 - 32 - 7 - 16
+    assert app.echoes(echo, os.urandom(largest))
+    app.send((echo.host, echo.port), os.urandom(largest + 1))
+    app.silent()
+    program = local if role == "local" else server
+    kit.eventually(lambda: "1 datagrams were too large" in program.log(), program.log, within=65)
+
+
+def test_off_unless_asked(stage):
+    server, local = stage.pair()
+    echo = target(stage)
+    sock = stage.connect(local.port)
+    kit.greet(sock)
+    assert kit.socks_request(sock, b"\1\0\0\0\0\0\0", cmd=3) == 7
+    assert sock.recv(1) == b""
+    for program in (server, local):
+        with udp() as probe:
+            probe.connect(("127.0.0.1", program.port))
+            probe.send(b"x")
+            with pytest.raises(ConnectionRefusedError):
+                probe.recv(1)
+    echo.silent(0.1)
+
+
+@pytest.mark.parametrize("how", [{"args": ["-U"]}, {"mode": "udp_only"}])
+def test_udp_alone(stage, how):
+    def config(**more):
+        mode = {"mode": how["mode"]} if "mode" in how else {}
+        return {"server": "127.0.0.1", "password": PASSWORD, "method": METHOD, **mode, **more}
+
+    args, ports = how.get("args", []), [kit.free_port(), kit.free_port()]
+    server = stage.serve("server", config(server_port=ports[0]), args)
+    local = stage.serve("local", config(server_port=ports[0], local_port=ports[1]), args)
+    kit.eventually(lambda: "UDP relay enabled" in local.log(), "local is up")
+    kit.eventually(lambda: "udp server listening at" in server.log(), "the server is up")
+    echo, app = target(stage), stage.add(Client(ports[1]))
+    assert app.echoes(echo, b"hello")
+    for port in ports:
+        with pytest.raises(ConnectionRefusedError):
+            kit.connect(port)
+
+
+@pytest.mark.parametrize("flag", ["-u", "-uv"])
+def test_both_by_a_flag(stage, flag):
+    server = stage.server(args=[flag])
+    local = stage.local(server, args=[flag])
+    assert client(stage, local).echoes(target(stage), b"hello")
+    assert kit.works(server, local)
+
+
+def test_elements_of_servers(stage):
+    """Each is served with its own key and mode."""
+    ports = [kit.free_port() for _ in range(2)]
+    server = stage.serve("server", {
+        "mode": "tcp_and_udp",
+        "servers": [
+            {"server": "127.0.0.1", "server_port": ports[0], "method": METHOD, "password": "one"},
+            {"server": "127.0.0.1", "server_port": ports[1], "method": "chacha20-ietf-poly1305", "password": "two",
+             "mode": "udp_only"},
+        ],
+    }, port=ports[0])
+    echo = target(stage)
+    for port, method, password in ((ports[0], METHOD, "one"), (ports[1], "chacha20-ietf-poly1305", "two")):
+        app = client(stage, stage.local(port, method=method, password=password, **UDP))
+        assert app.echoes(echo, b"hello")
+    with pytest.raises(ConnectionRefusedError):
+        kit.connect(ports[1])
+    assert server.state()["association"] == 2
+
+
+def test_bound_to_one_family(stage):
+    """SE01: a target of the other family is dropped, and nothing else."""
+    server = stage.server(args=["-b", "127.0.0.1"], **UDP)
+    local = stage.local(server, **UDP)
+    app, six, four = client(stage, local), target(stage, "::1"), target(stage)
+    app.send((six.host, six.port), b"x")
+    six.silent()
+    assert app.echoes(four, b"hello")
+    assert four.take()[1][0] == "127.0.0.1"
+
+
+def test_tunnel(stage):
+    echo = target(stage)
+    stage.target(port=echo.port)
+    server = stage.server(**UDP)
+    port = kit.free_port()
+    stage.serve("tunnel", {
+        "server": "127.0.0.1", "server_port": server.port, "local_port": port, "password": PASSWORD, "method": METHOD,
+        "tunnel_address": f"127.0.0.1:{echo.port}", **UDP,
+    }, port=port)
+    app = stage.add(udp())
+    for size in (0, 1, 1200, 65000):
+        data = os.urandom(size)
+        app.sendto(data, ("127.0.0.1", port))
+        assert app.recvfrom(70000) == (data, ("127.0.0.1", port))
+    sock = stage.connect(port)
+    sock.sendall(b"over TCP")
+    assert kit.read(sock, 8) == b"over TCP"
+
+
+def test_queries_at_once_through_a_tunnel(stage):
+    """1,000 clients with one query each: none is lost."""
+    dns = stage.dns({"*": ["192.0.2.1"]})
+    server = stage.server(**UDP)
+    port = kit.free_port()
+    stage.serve("tunnel", {
+        "server": "127.0.0.1", "server_port": server.port, "local_port": port, "password": PASSWORD, "method": METHOD,
+        "tunnel_address": dns.address, **UDP,
+    }, port=port)
+    kit.raise_nofile()
+    query = b"\0\0\1\0\0\1\0\0\0\0\0\0\4name\4test\0\0\1\0\1"
+    socks = [stage.add(udp(timeout=10)) for _ in range(1000)]
+    for number, sock in enumerate(socks):
+        sock.sendto(number.to_bytes(2, "big") + query[2:], ("127.0.0.1", port))
+    for number, sock in enumerate(socks):
+        answer = sock.recv(512)
+        assert answer[:2] == number.to_bytes(2, "big") and socket.inet_aton("192.0.2.1") in answer
+
+
+def test_associate_names_the_address(stage):
+    """SK11."""
+    server = stage.server(**UDP)
+    local = stage.local(server, local_address="::", **UDP)
+    for host in ("127.0.0.1", "127.0.0.2", "::1"):
+        _, bound = associate(stage, local.port, host=host)
+        assert bound == (host, local.port)
+        assert client(stage, local, host=host).echoes(target(stage), b"hello")
