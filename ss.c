@@ -5,12 +5,9 @@
  */
 #include "applets/applet.h"
 #include "applets/install.h"
+#include "applets/version.h"
 #include "core/process.h"
-#include "net/wire.h"
 
-#include <ares.h>
-#include <mbedtls/version.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,23 +54,6 @@ static int usage(FILE *to)
 	return to == stdout ? 0 : 1;
 }
 
-static int version(void)
-{
-	char mbedtls[16];
-
-	mbedtls_version_get_string(mbedtls);
-	printf("shadowsocks %s\n", SS_VERSION);
-	printf("libsodium %s (compiled with %s)\n", sodium_version_string(), SODIUM_VERSION_STRING);
-	printf("mbedtls %s (compiled with %s)\n", mbedtls, MBEDTLS_VERSION_STRING);
-	printf("c-ares %s (compiled with %s)\n", ares_version(NULL), ARES_VERSION_STR);
-	printf("methods:");
-	for (unsigned i = 0; wire_list(i); i++)
-		if (wire_built(wire_list(i)))
-			printf(" %s", wire_list(i)->name);
-	printf("\n");
-	return 0;
-}
-
 static int install(int argc, char **argv)
 {
 	const char *names[APPLETS];
@@ -89,12 +69,22 @@ static int install(int argc, char **argv)
 static int run(const struct applet *applet, int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
-		return version();
+		return version_print();
 	if (!applet->main) {
 		fprintf(stderr, "%s is not built yet\n", applet->name);
 		return 1;
 	}
 	return applet->main(argc, argv);
+}
+
+static bool is_option(const char *word)
+{
+	static const char *const options[] = { "--version", "--help", "-h", "--list" };
+
+	for (unsigned i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (strcmp(word, options[i]) == 0)
+			return true;
+	return false;
 }
 
 /* What `ss` was asked for, where its first argument is no applet. */
@@ -105,14 +95,19 @@ static int command(int argc, char **argv)
 	if (strcmp(argv[1], "--install") == 0)
 		return install(argc, argv);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
-		return version();
+		return version_print();
 	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return usage(stdout);
 	if (argc == 2 && strcmp(argv[1], "--list") == 0) {
 		list(stdout);
 		return 0;
 	}
-	fprintf(stderr, "there is no applet named \"%s\"\n", argv[1]);
+	if (argv[1][0] == '-' && is_option(argv[1]))
+		fprintf(stderr, "%s takes no argument\n", argv[1]);
+	else if (argv[1][0] == '-')
+		fprintf(stderr, "there is no option %s\n", argv[1]);
+	else
+		fprintf(stderr, "there is no applet named \"%s\"\n", argv[1]);
 	return usage(stderr);
 }
 

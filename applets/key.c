@@ -34,6 +34,10 @@ int key_main(int argc, char **argv)
 
 	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
 		return usage(stdout);
+	if (argc > 1 && argv[1][0] == '-') {
+		refuse(argv[1], "is no option");
+		return usage(stderr);
+	}
 	if (argc != 2)
 		return usage(stderr);
 	method = wire_find(argv[1]);

@@ -7,6 +7,7 @@
 
 #include "applets/secret.h"
 #include "applets/settings_table.h"
+#include "applets/version.h"
 #include "core/log.h"
 
 #include <errno.h>
@@ -249,8 +250,7 @@ static noreturn void leave(enum program program, const struct options_reason *re
 		settings_usage(stdout, program);
 		exit(0);
 	case OPTIONS_VERSION:
-		printf("shadowsocks %s\n", SS_VERSION);
-		exit(0);
+		exit(version_print());
 	case OPTIONS_USAGE:
 		log_error("%s", reason->text);
 		settings_usage_short(stdout, program);

@@ -57,6 +57,16 @@ static void expect_key(const struct wire_method *method)
 	assert_int_equal(got, wire_key_len(method));
 }
 
+static void no_options(void **state)
+{
+	char unknown[] = "-x";
+
+	(void)state;
+	assert_int_equal(run(unknown), 1);
+	assert_string_equal(out, "");
+	assert_non_null(strstr(err, "ss-key: -x is no option\nusage: "));
+}
+
 static void a_key_for_every_method(void **state)
 {
 	char before[sizeof out], name[64];
@@ -127,6 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_key_for_every_method),
+		cmocka_unit_test(no_options),
 		cmocka_unit_test(what_it_makes_is_taken),
 		cmocka_unit_test(help_and_mistakes),
 	};

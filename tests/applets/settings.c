@@ -865,6 +865,7 @@ static void test_help_and_version(void **state)
 		assert_string_equal(err, "");
 		ends(all[i], "--he", 0, "", settings_program_name(all[i]));
 		ends(all[i], "-v --version", 0, "", "shadowsocks ");
+		assert_non_null(strstr(out, "\nmethods: "));
 	}
 }
 

@@ -30,6 +30,17 @@ def test_version():
     assert status == 0 and "libsodium" in out and "aes-256-gcm" in out
 
 
+@pytest.mark.parametrize("args, why", [
+    (["no-such-applet"], 'no applet named "no-such-applet"'),
+    (["--list", "x"], "--list takes no argument"),
+    (["--version", "x"], "--version takes no argument"),
+    (["--no-such"], "there is no option --no-such"),
+])
+def test_what_is_wrong_is_said(args, why):
+    status, out, err = ss(*args)
+    assert status == 1 and why in err and not out
+
+
 @pytest.mark.parametrize("args", [[], ["no-such-applet"]])
 def test_unknown(args):
     status, out, err = ss(*args)
