@@ -12,6 +12,7 @@
 #include "net/users.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,11 @@ static struct program_state program; /* signals need to find it */
 
 static void report(void)
 {
-	engine_report(&program.engine, replay_count(program.replay), program.salts);
+	uint32_t salts = replay_count(program.replay);
+
+	if (program.packet_replay)
+		salts += replay_count(program.packet_replay);
+	engine_report(&program.engine, salts, program.salts);
 }
 
 static void reload(void)
@@ -229,8 +234,8 @@ static bool v6only(const struct endpoint *at, const struct endpoint *all, unsign
 	return false;
 }
 
-/* Listen on an address, or on the first address of a name. 0, or -1 with errno. */
-static int listen_on(struct service *service, const struct endpoint *at, bool only6,
+/* Listen on an address, or on the first address of a name. NULL, or why that failed. */
+static const char *listen_on(struct service *service, const struct endpoint *at, bool only6,
 		     int (*begin)(struct service *, const struct endpoint *, bool))
 {
 	struct endpoint literal = *at;
@@ -238,15 +243,18 @@ static int listen_on(struct service *service, const struct endpoint *at, bool on
 	if (at->type == ENDPOINT_NAME) {
 		struct lookup lookup = { 0 };
 
-		if (resolve_now(&lookup, at) != RESOLVE_OK) {
+		enum resolve_status status = resolve_now(&lookup, at);
+
+		if (status != RESOLVE_OK) {
 			resolve_release(&lookup);
-			errno = EADDRNOTAVAIL;
-			return -1;
+			return status == RESOLVE_NOT_FOUND
+				       ? "this is no address, and there is no such name"
+				       : "this is no address, and no name server answers";
 		}
 		endpoint_from_address(&literal, &lookup.answer->addresses[0], at->port);
 		resolve_release(&lookup);
 	}
-	return begin(service, &literal, only6);
+	return begin(service, &literal, only6) < 0 ? strerror(errno) : NULL;
 }
 
 /* Listen on each of the addresses of the i-th service; how many it could. */
@@ -258,12 +266,14 @@ static unsigned listen_on_each(unsigned i, const char *listening,
 	char text[ENDPOINT_TEXT];
 
 	for (unsigned a = 0; a < n; a++) {
+		const char *why = listen_on(&program.services[i], &at[a], v6only(&at[a], at, n), begin);
+
 		endpoint_print(&at[a], text, sizeof(text));
-		if (listen_on(&program.services[i], &at[a], v6only(&at[a], at, n), begin) == 0) {
+		if (why) {
+			log_warn("cannot listen on %s: %s", text, why);
+		} else {
 			log_info("%s %s", listening, text);
 			could++;
-		} else {
-			log_warn("cannot listen on %s: %s", text, strerror(errno));
 		}
 	}
 	return could;
@@ -344,6 +354,20 @@ static void close_all(void)
 	log_close();
 }
 
+/* What is permitted now and works later only if something changes. */
+static void warn_of_later(const struct settings *settings)
+{
+	if (settings->interface && if_nametoindex(settings->interface) == 0)
+		log_warn("there is no interface %s now: no connection is made before there is",
+			 settings->interface);
+	if (settings->socket.mark && !process_may_mark())
+		log_warn("fwmark: this process may not mark connections (it lacks CAP_NET_ADMIN): "
+			 "none will be made");
+	if (settings->config && access(settings->config, R_OK) < 0)
+		log_warn("SIGHUP will reload nothing: this process may not read %s any more (%s)",
+			 settings->config, strerror(errno));
+}
+
 int applet_run(const struct applet_kind *kind, int argc, char **argv)
 {
 	static const struct process_calls calls = { .reload = reload, .report = report };
@@ -376,10 +400,8 @@ int applet_run(const struct applet_kind *kind, int argc, char **argv)
 		process_user(settings->user);
 	else if (geteuid() == 0)
 		log_info("running from root user");
-	if (settings->socket.mark && !process_may_mark())
-		log_warn("fwmark: this process may not mark connections (it lacks CAP_NET_ADMIN): "
-			 "none will be made");
 	process_no_new_privs();
+	warn_of_later(settings);
 
 	int status = process_workers(1, serve, NULL);
 

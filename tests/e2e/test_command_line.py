@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 
 import kit
 import pytest
@@ -149,6 +150,36 @@ def test_wrong_ports(stage, port):
         args = [*SERVER, "-l", str(free_port()), "-p", str(free_port()), option, port]
         status, _, err = run(stage, role, *args)
         assert status in (1, 255) and "port" in err.lower(), role
+
+
+@pytest.mark.ours
+def test_no_place_to_listen(stage):
+    """What is no address is looked up, and the message says what came of it."""
+    dns = stage.dns({})
+    for role, args in (("server", ["-s", "nosuch.invalid", "-d", dns.address]),
+                       ("local", ["-s", "127.0.0.1", "-b", "zzz", "-l", free_port(), "--nameserver", dns.address])):
+        status, _, err = run(stage, role, *args, "-p", free_port(), "-k", "x")
+        assert status == 255
+        assert "this is no address, and there is no such name" in err, err
+
+
+@pytest.mark.ours
+def test_no_such_interface(stage):
+    port = free_port()
+    server = stage.serve("server", None, [*SERVER, "-p", port, "-i", "noif0"], port=port)
+    assert "there is no interface noif0 now" in server.log()
+
+
+@pytest.mark.ours
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_user_who_may_not_read_the_file(stage):
+    """A reload cannot work then: said at the start, once."""
+    port = free_port()
+    config = {"server": "127.0.0.1", "server_port": port, "password": PASSWORD, "method": METHOD}
+    server = stage.serve("server", config, ["-a", "nobody"], port=port)
+    assert "SIGHUP will reload nothing: this process may not read" in server.log()  # its directory is root's
+    server.signal(signal.SIGHUP)
+    kit.eventually(lambda: "not reloaded, everything stays as it is" in server.log(), lambda: server.log())
 
 
 def test_port_taken(stage):
