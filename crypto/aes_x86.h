@@ -118,6 +118,65 @@ INLINE void aes_finish(vec x[VECTORS], const struct aes_keys *keys)
 #undef ACT
 }
 
+/* All rounds, once the first key has been added. */
+INLINE void aes_rounds(vec x[VECTORS], const struct aes_keys *keys)
+{
+	for (unsigned i = 1; i < 10; i++)
+		aes_round(x, keys->key + i);
+	aes_finish(x, keys);
+}
+
+/* A block turned round byte by byte: a counter's number is the lowest word then. */
+#define AES_TURN() _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+
+INLINE vec aes_turn(vec v)
+{
+	return V_BYTES(v, V_ALL(AES_TURN()));
+}
+
+/* A counter, turned round, and those after it. */
+INLINE vec aes_lanes(__m128i counter)
+{
+	return V_ADD(V_ALL(counter), V_COUNT());
+}
+
+/* A batch of counters, which are turned round, with the first key added; *counter comes next. */
+INLINE void aes_counters(const struct aes_keys *keys, vec *counter, vec x[VECTORS])
+{
+	const vec step = V_ALL(_mm_setr_epi32(LANES, 0, 0, 0));
+	vec key = V_ALL(keys->key[0]), c = *counter;
+
+#define ACT(i)                          \
+	x[i] = V_XOR(aes_turn(c), key); \
+	c = V_ADD(c, step);
+	EACH(ACT)
+#undef ACT
+	*counter = c;
+}
+
+INLINE void aes_load(vec x[VECTORS], const unsigned char *from)
+{
+#define ACT(i) x[i] = V_LOAD(from + VECTOR * i);
+	EACH(ACT)
+#undef ACT
+}
+
+INLINE void aes_store(const vec x[VECTORS], void *to)
+{
+#define ACT(i) V_STORE((unsigned char *)to + VECTOR * i, x[i]);
+	EACH(ACT)
+#undef ACT
+}
+
+INLINE void aes_add_key(vec x[VECTORS], const __m128i *key)
+{
+	vec k = V_ALL(*key);
+
+#define ACT(i) x[i] = V_XOR(x[i], k);
+	EACH(ACT)
+#undef ACT
+}
+
 /* text ^= x */
 INLINE void aes_mix(const vec x[VECTORS], unsigned char *text)
 {

@@ -20,6 +20,7 @@
 
 #include "crypto/aead.h"
 #include "crypto/aes_x86.h"
+#include "crypto/gcm.h"
 
 #include "core/bytes.h"
 
@@ -42,13 +43,6 @@ _Static_assert(sizeof(struct gcm) <= AEAD_CONTEXT, "AES key and powers do not fi
 struct products {
 	vec low, high, middle;
 };
-
-#define TURN() _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-
-INLINE vec turn(vec v)
-{
-	return V_BYTES(v, V_ALL(TURN()));
-}
 
 INLINE void multiply(struct products *p, vec v, vec power, vec fold)
 {
@@ -84,7 +78,7 @@ INLINE vec product(vec a, vec b)
 /* H, turned round and times x. */
 INLINE __m128i hash_key(const struct aes_keys *aes)
 {
-	__m128i h = _mm_shuffle_epi8(aes_encrypt_one(aes, _mm_setzero_si128()), TURN());
+	__m128i h = _mm_shuffle_epi8(aes_encrypt_one(aes, _mm_setzero_si128()), AES_TURN());
 	uint64_t low = (uint64_t)_mm_cvtsi128_si64(h);
 	uint64_t high = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(h, h));
 	uint64_t carry = 0 - (high >> 63);
@@ -143,24 +137,10 @@ TARGET static void gcm_expand(struct aead_context *context, const unsigned char 
 
 /* --- the key stream */
 
-/* Counters are kept turned round, so that the number is the lowest word: 2 for the first block. */
+/* The first block's is 2. */
 INLINE vec first_counter(__m128i start)
 {
-	return V_ADD(V_ADD(V_ALL(start), V_COUNT()), V_ALL(_mm_setr_epi32(1, 0, 0, 0)));
-}
-
-/* The next counters of a batch, and the first key added. */
-INLINE void next_counters(const struct gcm *gcm, vec *counter, vec x[VECTORS])
-{
-	const vec step = V_ALL(_mm_setr_epi32(LANES, 0, 0, 0));
-	vec key = V_ALL(gcm->aes.key[0]), c = *counter;
-
-#define ACT(i)                      \
-	x[i] = V_XOR(turn(c), key); \
-	c = V_ADD(c, step);
-	EACH(ACT)
-#undef ACT
-	*counter = c;
+	return V_ADD(aes_lanes(start), V_ALL(_mm_setr_epi32(1, 0, 0, 0)));
 }
 
 /* Key stream for a text's first batch, or for its rest of n bytes; and the mask of its tag, which
@@ -168,12 +148,12 @@ INLINE void next_counters(const struct gcm *gcm, vec *counter, vec x[VECTORS])
 TARGET static __m128i make_stream(const struct gcm *gcm, __m128i start, vec *counter,
 				  vec x[VECTORS], size_t n)
 {
-	__m128i mask = _mm_shuffle_epi8(start, TURN());
+	__m128i mask = _mm_shuffle_epi8(start, AES_TURN());
 	const struct aes_keys *aes = &gcm->aes;
 	vec y[VECTORS];
 
 	if (n <= VECTOR) {
-		vec v = V_XOR(turn(*counter), V_ALL(aes->key[0]));
+		vec v = V_XOR(aes_turn(*counter), V_ALL(aes->key[0]));
 
 		mask = _mm_xor_si128(mask, aes->key[0]);
 		for (unsigned i = 1; i < aes->rounds; i++) {
@@ -183,13 +163,9 @@ TARGET static __m128i make_stream(const struct gcm *gcm, __m128i start, vec *cou
 		V_STORE(x, V_LAST(v, V_ALL(aes->key[aes->rounds])));
 		return _mm_aesenclast_si128(mask, aes->key[aes->rounds]);
 	}
-	next_counters(gcm, counter, y);
-	for (unsigned i = 1; i < 10; i++)
-		aes_round(y, aes->key + i);
-	aes_finish(y, aes);
-#define ACT(i) V_STORE(x + i, y[i]);
-	EACH(ACT)
-#undef ACT
+	aes_counters(&gcm->aes, counter, y);
+	aes_rounds(y, aes);
+	aes_store(y, x);
 	return aes_encrypt_one(aes, mask);
 }
 
@@ -210,12 +186,12 @@ INLINE __m128i stream_and_hash(const struct gcm *gcm, vec *counter, vec x[VECTOR
 	const __m128i *key = gcm->aes.key;
 	struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
 
-	next_counters(gcm, counter, x);
-	hash_vector(gcm, &p, V_XOR(turn(V_LOAD(text)), V_FIRST(hash)), 0);
+	aes_counters(&gcm->aes, counter, x);
+	hash_vector(gcm, &p, V_XOR(aes_turn(V_LOAD(text)), V_FIRST(hash)), 0);
 	aes_round(x, key + 1);
-#define ACT(i)                                                            \
-	if (i > 0)                                                        \
-		hash_vector(gcm, &p, turn(V_LOAD(text + VECTOR * i)), i); \
+#define ACT(i)                                                                \
+	if (i > 0)                                                            \
+		hash_vector(gcm, &p, aes_turn(V_LOAD(text + VECTOR * i)), i); \
 	aes_round(x, key + 2 + i);
 	EACH(ACT)
 #undef ACT
@@ -263,7 +239,7 @@ TARGET static __m128i hash_ad(const struct gcm *gcm, const unsigned char *ad, si
 			size_t part = take < VECTOR ? take : VECTOR;
 			vec v = part < VECTOR ? load_part(ad, part) : V_LOAD(ad);
 
-			hash_at(gcm, &p, V_XOR(turn(v), before), at);
+			hash_at(gcm, &p, V_XOR(aes_turn(v), before), at);
 			ad += part;
 			take -= part;
 		}
@@ -285,14 +261,14 @@ INLINE __m128i finish(const struct gcm *gcm, __m128i hash, unsigned char *text, 
 		vec in = V_LOAD(text), out = V_XOR(in, *x++);
 
 		V_STORE(text, out);
-		hash_at(gcm, &p, V_XOR(turn(seals ? out : in), before), at);
+		hash_at(gcm, &p, V_XOR(aes_turn(seals ? out : in), before), at);
 		before = V_ZERO();
 	}
 	if (n > 0) {
 		vec in = load_part(text, n), out = cut(V_XOR(in, *x), n);
 
 		aes_copy(text, (const unsigned char *)&out, n);
-		hash_at(gcm, &p, V_XOR(turn(seals ? out : in), before), at);
+		hash_at(gcm, &p, V_XOR(aes_turn(seals ? out : in), before), at);
 		before = V_ZERO();
 	}
 	hash_at(gcm, &p, V_XOR(V_FIRST(lengths), before), END - 1);
@@ -336,7 +312,7 @@ TARGET static void gcm_seal(const struct aead_context *context, const unsigned c
 	}
 	hash = finish(gcm, hash, text, n, stream, true, lengths);
 	aes_wipe(stream);
-	_mm_storeu_si128((__m128i *)tag, _mm_xor_si128(_mm_shuffle_epi8(hash, TURN()), mask));
+	_mm_storeu_si128((__m128i *)tag, _mm_xor_si128(_mm_shuffle_epi8(hash, AES_TURN()), mask));
 }
 
 TARGET static int gcm_open(const struct aead_context *context, const unsigned char *nonce,
@@ -357,7 +333,7 @@ TARGET static int gcm_open(const struct aead_context *context, const unsigned ch
 	mask = make_stream(gcm, start, &counter, stream, n);
 	hash = finish(gcm, hash, text, n, stream, false, lengths);
 	aes_wipe(stream);
-	right = _mm_xor_si128(_mm_shuffle_epi8(hash, TURN()), mask);
+	right = _mm_xor_si128(_mm_shuffle_epi8(hash, AES_TURN()), mask);
 	right = _mm_cmpeq_epi8(right, _mm_loadu_si128((const __m128i *)tag));
 	return _mm_movemask_epi8(right) == 0xffff ? 0 : -1;
 }

@@ -95,7 +95,9 @@ static inline void cfb_seal_sized(const struct stream *self, const void *schedul
 static void cfb_seal_blocks(const struct stream *self, const void *schedule, unsigned char *block,
 			    unsigned char *text, size_t n)
 {
-	if (self->cipher->size == 16)
+	if (self->cipher->cfb_seal)
+		self->cipher->cfb_seal(schedule, block, text, n);
+	else if (self->cipher->size == 16)
 		cfb_seal_sized(self, schedule, block, text, n, 16);
 	else
 		cfb_seal_sized(self, schedule, block, text, n, 8);
@@ -125,7 +127,8 @@ static void cfb_seal(const struct stream *self, const void *schedule, struct str
 	struct parts p = part(self, state, n);
 
 	cfb_bytes(state->block + p.used, text, p.head, false);
-	cfb_seal_blocks(self, schedule, state->block, text + p.head, p.whole);
+	if (p.whole > 0)
+		cfb_seal_blocks(self, schedule, state->block, text + p.head, p.whole);
 	if (p.tail > 0) {
 		self->cipher->encrypt(schedule, state->block, state->block, 1);
 		cfb_bytes(state->block, text + p.head + p.whole, p.tail, false);
@@ -138,7 +141,9 @@ static void cfb_open(const struct stream *self, const void *schedule, struct str
 	struct parts p = part(self, state, n);
 
 	cfb_bytes(state->block + p.used, text, p.head, true);
-	if (p.whole > 0)
+	if (p.whole > 0 && self->cipher->cfb_open)
+		self->cipher->cfb_open(schedule, state->block, text + p.head, p.whole);
+	else if (p.whole > 0)
 		cfb_open_blocks(self, schedule, state->block, text + p.head, p.whole);
 	if (p.tail > 0) {
 		self->cipher->encrypt(schedule, state->block, state->block, 1);
@@ -268,6 +273,11 @@ static void ctr(const struct stream *self, const void *schedule, struct stream_s
 		text += p.head;
 		if (p.used + p.head == cipher->size)
 			count(state->block, stream, 16);
+	}
+	if (p.whole > 0 && cipher->ctr) {
+		cipher->ctr(schedule, state->block, text, p.whole);
+		text += p.whole;
+		p.whole = 0;
 	}
 	while (p.whole > 0) {
 		size_t strip = least(p.whole, STRIP);

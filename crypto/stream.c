@@ -4,6 +4,8 @@
  */
 #include "crypto/stream.h"
 
+#include "crypto/aes_streams.h"
+
 #include <strings.h>
 
 static void expand_nothing(const struct stream *self, void *schedule, const unsigned char *key)
@@ -30,28 +32,13 @@ static const struct stream_kind nothing = {
 	.decrypt = change_nothing,
 };
 
-/* The keys of the last two encrypt nothing: of `table`, the first 8 bytes of the password's MD5, which
+/* All but those over AES. The keys of the last two encrypt nothing: of `table`, the first 8 bytes of the password's MD5, which
  * are those of every key made from it, choose the permutation; `none` has a key so that the times
  * which hang on it are not everybody's. */
 static const struct stream methods[] = {
 	{ "rc4-md5", 16, 16, &stream_rc4_md5, NULL },
 	{ "rc4-md5-6", 16, 6, &stream_rc4_md5, NULL },
 	{ "rc4", 16, 0, &stream_rc4, NULL },
-	{ "aes-128-cfb", 16, 16, &stream_cfb, &block_aes },
-	{ "aes-192-cfb", 24, 16, &stream_cfb, &block_aes },
-	{ "aes-256-cfb", 32, 16, &stream_cfb, &block_aes },
-	{ "aes-128-ctr", 16, 16, &stream_ctr, &block_aes },
-	{ "aes-192-ctr", 24, 16, &stream_ctr, &block_aes },
-	{ "aes-256-ctr", 32, 16, &stream_ctr, &block_aes },
-	{ "aes-128-cfb1", 16, 16, &stream_cfb1, &block_aes },
-	{ "aes-192-cfb1", 24, 16, &stream_cfb1, &block_aes },
-	{ "aes-256-cfb1", 32, 16, &stream_cfb1, &block_aes },
-	{ "aes-128-cfb8", 16, 16, &stream_cfb8, &block_aes },
-	{ "aes-192-cfb8", 24, 16, &stream_cfb8, &block_aes },
-	{ "aes-256-cfb8", 32, 16, &stream_cfb8, &block_aes },
-	{ "aes-128-ofb", 16, 16, &stream_ofb, &block_aes },
-	{ "aes-192-ofb", 24, 16, &stream_ofb, &block_aes },
-	{ "aes-256-ofb", 32, 16, &stream_ofb, &block_aes },
 	{ "camellia-128-cfb", 16, 16, &stream_cfb, &block_camellia },
 	{ "camellia-192-cfb", 24, 16, &stream_cfb, &block_camellia },
 	{ "camellia-256-cfb", 32, 16, &stream_cfb, &block_camellia },
@@ -66,15 +53,35 @@ static const struct stream methods[] = {
 
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
+/* The first implementation of AES that runs here. */
+static const struct stream *aes_methods(void)
+{
+	const struct stream *const *level = aes_levels;
+
+	while ((*level)->cipher->available && !(*level)->cipher->available())
+		level++;
+	return *level;
+}
+
+static const struct stream *find(const struct stream *among, unsigned n, const char *name)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (strcasecmp(name, among[i].name) == 0)
+			return &among[i];
+	return NULL;
+}
+
 const struct stream *stream_find(const char *name)
 {
-	for (unsigned i = 0; i < METHODS; i++)
-		if (strcasecmp(name, methods[i].name) == 0)
-			return &methods[i];
-	return NULL;
+	const struct stream *stream = find(methods, METHODS, name);
+
+	return stream ? stream : find(aes_methods(), AES_STREAMS, name);
 }
 
 const struct stream *stream_list(unsigned i)
 {
+	if (i < AES_STREAMS)
+		return aes_methods() + i;
+	i -= AES_STREAMS;
 	return i < METHODS ? &methods[i] : NULL;
 }

@@ -32,6 +32,11 @@ struct stream_state {
 
 /* A block cipher, of which all modes need but one direction. */
 struct block_cipher {
+	const char *implementation;
+
+	/* Can this machine run it? NULL: always. */
+	bool (*available)(void);
+
 	uint16_t schedule;  /* bytes of the expanded key */
 	unsigned char size; /* bytes of a block, a power of two */
 
@@ -42,6 +47,12 @@ struct block_cipher {
 	/* Encrypt so many blocks, one after another; out may be in. */
 	void (*encrypt)(const void *schedule, const unsigned char *in, unsigned char *out,
 			size_t blocks);
+
+	/* The modes for whole blocks, n > 0 bytes, where the cipher has a faster way than modes.c,
+	 * else NULL. `block` is a counter, or the ciphertext before; after, that of what follows. */
+	void (*ctr)(const void *schedule, unsigned char *block, unsigned char *text, size_t n);
+	void (*cfb_seal)(const void *schedule, unsigned char *block, unsigned char *text, size_t n);
+	void (*cfb_open)(const void *schedule, unsigned char *block, unsigned char *text, size_t n);
 };
 
 /* A construction. Those over a block cipher leave the first two out. */
@@ -66,7 +77,8 @@ struct stream {
 	const struct block_cipher *cipher; /* NULL: the construction needs none */
 };
 
-/* The method of this name (any case), or NULL. stream_list(): the i-th, NULL after the last. */
+/* The method of this name (any case) in its fastest available implementation, or NULL.
+ * stream_list(): the i-th, NULL after the last. */
 const struct stream *stream_find(const char *name);
 const struct stream *stream_list(unsigned i);
 
@@ -120,7 +132,7 @@ static inline void stream_decrypt(const struct stream *stream, const void *sched
 }
 
 /* What the table in stream.c is made of. */
-extern const struct block_cipher block_aes, block_camellia, block_blowfish;
+extern const struct block_cipher block_camellia, block_blowfish;
 extern const struct stream_kind stream_cfb, stream_cfb1, stream_cfb8, stream_ofb, stream_ctr;
 extern const struct stream_kind stream_salsa20, stream_chacha20, stream_chacha20_ietf,
 	stream_xchacha20;

@@ -8,6 +8,7 @@
  */
 #include "crypto/stream.h"
 
+#include "crypto/aes_streams.h"
 #include "crypto/mbedtls_compat.h"
 
 #include <stdlib.h>
@@ -28,12 +29,15 @@ static void aes_encrypt(const void *schedule, const unsigned char *in, unsigned 
 			abort();
 }
 
-const struct block_cipher block_aes = {
+static const struct block_cipher block_aes = {
+	.implementation = "mbedtls",
 	.schedule = sizeof(mbedtls_aes_context),
 	.size = 16,
 	.expand = aes_expand,
 	.encrypt = aes_encrypt,
 };
+
+const struct stream aes_streams_mbedtls[AES_STREAMS] = AES_STREAM_METHODS(&block_aes);
 
 #ifdef MBEDTLS_CAMELLIA_C
 
@@ -54,6 +58,7 @@ static void camellia_encrypt(const void *schedule, const unsigned char *in, unsi
 }
 
 const struct block_cipher block_camellia = {
+	.implementation = "mbedtls",
 	.schedule = sizeof(mbedtls_camellia_context),
 	.size = 16,
 	.expand = camellia_expand,
@@ -88,6 +93,7 @@ static void blowfish_encrypt(const void *schedule, const unsigned char *in, unsi
 }
 
 const struct block_cipher block_blowfish = {
+	.implementation = "mbedtls",
 	.schedule = sizeof(mbedtls_blowfish_context),
 	.size = 8,
 	.expand = blowfish_expand,

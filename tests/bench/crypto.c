@@ -7,6 +7,7 @@
  * brackets the minima, so that other load on the machine shows but does not decide.
  */
 #include "crypto/aead.h"
+#include "crypto/aes_streams.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 enum {
 	ROUNDS = 41,
 	SAMPLE = 100000, /* ns of work in one turn, about */
-	CANDIDATES = 64,
+	CANDIDATES = 96,
 	TASKS = 8,
 	TEXT_MAX = 65535,
 };
@@ -41,9 +42,12 @@ static const struct {
 static unsigned char text[TEXT_MAX], tag[AEAD_TAG];
 static const unsigned char key[AEAD_KEY_MAX] = { 1 }, nonce[AEAD_NONCE_MAX] = { 2 };
 static struct aead_context context;
+static _Alignas(16) unsigned char schedule[STREAM_SCHEDULE_MAX], extra[STREAM_EXTRA_MAX];
 
+/* One of the two. */
 struct candidate {
 	const struct aead *aead;
+	const struct stream *stream;
 	unsigned times[TASKS];	       /* in one turn */
 	uint64_t picos[TASKS][ROUNDS]; /* for one time */
 };
@@ -58,32 +62,60 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static void expand(const struct candidate *c)
+{
+	if (c->aead)
+		c->aead->expand(&context, key);
+	else
+		stream_expand(c->stream, schedule, key);
+}
+
+static void seal(const struct candidate *c, size_t n, bool opens)
+{
+	c->aead->seal(&context, nonce, NULL, 0, text, n, tag);
+	if (opens && c->aead->open(&context, nonce, NULL, 0, text, n, tag) < 0)
+		abort();
+}
+
+static void encrypt(const struct candidate *c, size_t n, bool opens)
+{
+	struct stream_state state = { .extra = extra };
+
+	stream_begin(c->stream, schedule, &state, nonce);
+	stream_encrypt(c->stream, schedule, &state, text, n);
+	if (!opens)
+		return;
+	state = (struct stream_state){ .extra = extra };
+	stream_begin(c->stream, schedule, &state, nonce);
+	stream_decrypt(c->stream, schedule, &state, text, n);
+}
+
 /* Do it so many times: ns. */
-static uint64_t run(const struct aead *aead, unsigned task, unsigned times)
+static uint64_t run(const struct candidate *c, unsigned task, unsigned times)
 {
 	size_t n = tasks[task].n;
+	bool opens = tasks[task].opens;
 	uint64_t began;
 
-	aead->expand(&context, key);
+	expand(c);
 	began = now();
 	for (unsigned i = 0; i < times; i++) {
-		if (n == 0) {
-			aead->expand(&context, key);
-			continue;
-		}
-		aead->seal(&context, nonce, NULL, 0, text, n, tag);
-		if (tasks[task].opens && aead->open(&context, nonce, NULL, 0, text, n, tag) < 0)
-			abort();
+		if (n == 0)
+			expand(c);
+		else if (c->aead)
+			seal(c, n, opens);
+		else
+			encrypt(c, n, opens);
 	}
 	return now() - began;
 }
 
 /* As often as fills a turn. */
-static unsigned calibrate(const struct aead *aead, unsigned task)
+static unsigned calibrate(const struct candidate *c, unsigned task)
 {
 	unsigned times = 1;
 
-	while (run(aead, task, times) < SAMPLE && times < 1u << 20)
+	while (run(c, task, times) < SAMPLE && times < 1u << 20)
 		times *= 2;
 	return times;
 }
@@ -105,10 +137,9 @@ static bool wanted(const char *name, char **names)
 	return false;
 }
 
-static unsigned gather(char **names)
+static unsigned gather_aeads(unsigned n, char **names)
 {
 	const struct aead *method;
-	unsigned n = 0;
 
 	for (unsigned m = 0; (method = aead_list(m)); m++) {
 		if (!wanted(method->name, names))
@@ -121,6 +152,29 @@ static unsigned gather(char **names)
 				candidates[n++].aead = aead;
 		}
 	}
+	return n;
+}
+
+static unsigned gather_stream(unsigned n, const struct stream *stream, char **names)
+{
+	const struct block_cipher *cipher = stream->cipher;
+
+	if (n == CANDIDATES || !wanted(stream->name, names) || !stream_built(stream))
+		return n;
+	if (cipher && cipher->available && !cipher->available())
+		return n;
+	candidates[n].stream = stream;
+	return n + 1;
+}
+
+/* Those over AES in each implementation; the others have one. */
+static unsigned gather_streams(unsigned n, char **names)
+{
+	for (unsigned m = 0; m < AES_STREAMS; m++)
+		for (unsigned i = 0; aes_levels[i]; i++)
+			n = gather_stream(n, &aes_levels[i][m], names);
+	for (unsigned m = AES_STREAMS; stream_list(m); m++)
+		n = gather_stream(n, stream_list(m), names);
 	return n;
 }
 
@@ -137,7 +191,11 @@ static void show(uint64_t picos, unsigned task)
 
 static void print(struct candidate *c)
 {
-	printf("%-25s%-10s", c->aead->name, c->aead->implementation);
+	if (c->aead)
+		printf("%-25s%-10s", c->aead->name, c->aead->implementation);
+	else
+		printf("%-25s%-10s", c->stream->name,
+		       c->stream->cipher ? c->stream->cipher->implementation : "");
 	for (unsigned task = 0; task < TASKS; task++) {
 		qsort(c->picos[task], ROUNDS, sizeof c->picos[task][0], compare);
 		show(c->picos[task][ROUNDS / 2], task);
@@ -155,17 +213,17 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (crypto_open() < 0)
 		return 1;
-	n = gather(argv + 1);
+	n = gather_streams(gather_aeads(0, argv + 1), argv + 1);
 	for (unsigned c = 0; c < n; c++)
 		for (unsigned task = 0; task < TASKS; task++)
-			candidates[c].times[task] = calibrate(candidates[c].aead, task);
+			candidates[c].times[task] = calibrate(&candidates[c], task);
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (unsigned task = 0; task < TASKS; task++)
 			for (unsigned c = 0; c < n; c++) {
 				struct candidate *it = &candidates[c];
 				unsigned times = it->times[task];
 
-				it->picos[task][round] = run(it->aead, task, times) * 1000 / times;
+				it->picos[task][round] = run(it, task, times) * 1000 / times;
 			}
 
 	printf("medians (minima): below 1400 bytes in ns, from there in ns/byte\n%-35s", "");

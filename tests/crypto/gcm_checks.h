@@ -1,7 +1,7 @@
 /*
  * What any AES-GCM of ours must do: seal as the portable form and libsodium do, at every length and
  * address, between pages that must not be touched, and refuse what was changed. Used by gcm.c for
- * what runs on this CPU, and by gcm_512_x86.c.
+ * what runs on this CPU, and by vaes512_x86.c.
  */
 #ifndef TESTS_CRYPTO_GCM_CHECKS_H
 #define TESTS_CRYPTO_GCM_CHECKS_H

@@ -1,9 +1,11 @@
 /*
- * The widest AES-GCM of x86-64 on CPUs that lack its instructions: compiled once more, with each
+ * The widest AES of x86-64 on CPUs that lack its instructions: compiled once more, with each
  * intrinsic of 512 bits made of four of 128. So its arithmetic is tested everywhere; that the
  * compiler makes the right instructions of the intrinsics is tested where gcm.c finds AVX-512.
  */
 #include "tests/crypto/gcm_checks.h"
+
+#include "tests/crypto/aes_streams_checks.h"
 
 #include "crypto/cpu_x86.h"
 
@@ -109,11 +111,12 @@ STANDIN __m256i soft_extract_1(struct soft v)
 #define V_NOW(v) (void)(v)
 #define vec struct soft
 #define gcm_vaes512 gcm_standin
+#define aes_streams_vaes512 aes_streams_standin
 #define cpu_has_vaes512 narrow_enough
 
 static bool narrow_enough(void);
 
-#include "crypto/gcm_vaes512_x86.c"
+#include "crypto/vaes512_x86.c"
 
 static bool narrow_enough(void)
 {
@@ -160,12 +163,20 @@ static void forged(void **state)
 	each_key(check_forged);
 }
 
+static void streams(void **state)
+{
+	(void)state;
+	if (!narrow_enough())
+		skip();
+	check_streams(aes_streams_standin);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(like_portable),  cmocka_unit_test(like_libsodium),
 		cmocka_unit_test(at_any_address), cmocka_unit_test(between_fences),
-		cmocka_unit_test(forged),
+		cmocka_unit_test(forged),	  cmocka_unit_test(streams),
 	};
 
 	if (crypto_open() < 0)
