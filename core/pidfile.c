@@ -43,17 +43,36 @@ static int open_file(struct pidfile *file)
 	return fd;
 }
 
+/* Where everybody may make files, one of somebody else may be a trap: its owner can put any number
+ * into it, and root stops that process. Elsewhere whoever made it was meant to, as scripts do that
+ * run for a user of their own. */
+static bool in_good_hands(int directory, const struct stat *file)
+{
+	struct stat s;
+
+	if (file->st_uid == geteuid() || file->st_uid == 0)
+		return true;
+	return fstat(directory, &s) == 0 && !(s.st_mode & S_IWOTH);
+}
+
 /* /dev/null is a fine pid file; a second name of some other file is an attempt to have it
  * overwritten. */
-static bool may_write(int fd)
+static bool may_write(int directory, int fd)
 {
 	struct stat s;
 
 	if (fstat(fd, &s) < 0)
 		return false;
-	if (S_ISCHR(s.st_mode) || (S_ISREG(s.st_mode) && s.st_nlink == 1))
+	if (S_ISCHR(s.st_mode))
 		return true;
-	errno = S_ISREG(s.st_mode) ? EMLINK : EINVAL;
+	if (!S_ISREG(s.st_mode))
+		errno = EINVAL;
+	else if (s.st_nlink != 1)
+		errno = EMLINK;
+	else if (!in_good_hands(directory, &s))
+		errno = EPERM;
+	else
+		return true;
 	return false;
 }
 
@@ -66,7 +85,7 @@ int pidfile_open(struct pidfile *file, const char *path)
 	if (file->directory < 0)
 		return -1;
 	file->fd = open_file(file);
-	if (file->fd >= 0 && may_write(file->fd))
+	if (file->fd >= 0 && may_write(file->directory, file->fd))
 		return 0;
 	saved = errno;
 	if (file->fd >= 0)

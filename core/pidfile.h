@@ -16,8 +16,9 @@ struct pidfile {
 	char name[NAME_MAX + 1];
 };
 
-/* Open or create it; its contents stay. A symbolic link is not followed, what is neither a file
- * nor a device is refused. 0, or -1 with errno. */
+/* Open or create it; its contents stay. A symbolic link is not followed; what is neither a file nor
+ * a device is refused, and in a directory where everybody may write what is neither ours nor
+ * root's. 0, or -1 with errno. */
 int pidfile_open(struct pidfile *file, const char *path);
 
 /* Replace the contents by our process number, without a newline as shadowsocks-libev does. */

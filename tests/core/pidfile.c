@@ -119,6 +119,31 @@ static void links_are_not_followed(void **unused)
 	expect(other, "precious");
 }
 
+static void a_strangers_file_is_refused_where_all_may_write(void **unused)
+{
+	struct pidfile file;
+
+	(void)unused;
+	if (geteuid() != 0) {
+		print_message("skipped: only root can make a file that is somebody else's\n");
+		skip();
+	}
+	put(path, "1");
+	assert_int_equal(chown(path, 12345, 12345), 0);
+	assert_int_equal(chmod(directory, 01777), 0);
+	assert_int_equal(pidfile_open(&file, path), -1);
+	assert_int_equal(errno, EPERM);
+	expect(path, "1");
+	assert_int_equal(chmod(directory, 0755), 0);
+	assert_int_equal(pidfile_open(&file, path), 0);
+	release(&file);
+	assert_int_equal(chmod(directory, 01777), 0);
+	assert_int_equal(chown(path, 0, 0), 0);
+	assert_int_equal(pidfile_open(&file, path), 0);
+	release(&file);
+	assert_int_equal(chmod(directory, 0700), 0);
+}
+
 static void what_cannot_be_a_file_is_refused(void **unused)
 {
 	char text[PATH_MAX + 10];
@@ -245,6 +270,7 @@ int main(void)
 		cmocka_unit_test_setup(an_old_one_stays_until_we_are_up, clean),
 		cmocka_unit_test_setup(one_made_for_nothing_goes, clean),
 		cmocka_unit_test_setup(links_are_not_followed, clean),
+		cmocka_unit_test_setup(a_strangers_file_is_refused_where_all_may_write, clean),
 		cmocka_unit_test_setup(what_cannot_be_a_file_is_refused, clean),
 		cmocka_unit_test_setup(a_device_takes_it, clean),
 		cmocka_unit_test_setup(a_relative_path_survives_chdir, clean),
