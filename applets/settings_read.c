@@ -16,6 +16,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- what must be there, and what follows from what is there */
@@ -141,9 +142,9 @@ static int read_json(struct options *o, const char *file, const char *text, size
 
 /* Read the file into `text`, which has SETTINGS_CONFIG_MAX + 1 bytes: what it has, or -1 and
  * errno. */
-static ssize_t read_file(const char *path, char *text)
+static ssize_t read_file(const char *path, char *text, int flags)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
 	size_t n = 0;
 	ssize_t got;
 
@@ -157,7 +158,15 @@ static ssize_t read_file(const char *path, char *text)
 	return got < 0 ? -1 : (ssize_t)n;
 }
 
-int settings_read_file(struct options *o, const char *path, struct prints *prints)
+/* A pipe gives its settings once, to a program that starts; who waits for it later serves nobody. */
+static bool is_regular(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) < 0 || S_ISREG(s.st_mode); /* what is not there is said by open() */
+}
+
+int settings_read_file(struct options *o, const char *path, struct prints *prints, bool again)
 {
 	char *text = malloc(SETTINGS_CONFIG_MAX + 1);
 	ssize_t n;
@@ -165,7 +174,12 @@ int settings_read_file(struct options *o, const char *path, struct prints *print
 
 	if (!text)
 		return settings_fail(o->reason, OPTIONS_FATAL, "no memory to read %.300s", path);
-	n = read_file(path, text);
+	if (again && !is_regular(path)) {
+		free(text);
+		return settings_fail(o->reason, OPTIONS_FATAL,
+				     "%.300s is no regular file and cannot be read again", path);
+	}
+	n = read_file(path, text, again ? O_NONBLOCK : 0);
 	if (n < 0)
 		result = settings_fail(o->reason, OPTIONS_FATAL,
 				       "Invalid config path. cannot open %.300s: %s", path,
@@ -216,7 +230,7 @@ static int read_all(struct settings *s, int argc, char **argv, struct options_re
 				"nothing was given");
 	}
 	if (s->config && (settings_remember(s, &o, reason) < 0 ||
-			  settings_read_file(&o, s->config, settings_prints(s)) < 0))
+			  settings_read_file(&o, s->config, settings_prints(s), false) < 0))
 		return -1;
 	bool had = s->top.password || s->top.key_text;
 	if (secret_from_environment(&s->top, reason) < 0)

@@ -82,7 +82,7 @@ static int read_again(struct settings *s, struct settings *fresh, struct prints 
 	o = settings_options(fresh, reason);
 	memcpy(o.given, start->given, sizeof o.given);
 	memcpy(prints->key, start->prints.key, sizeof prints->key);
-	if (settings_read_file(&o, s->config, prints) < 0)
+	if (settings_read_file(&o, s->config, prints, true) < 0)
 		return -1;
 	if (start->secret_elsewhere && !fresh->top.password && !fresh->top.key_text)
 		fresh->top.kept = &s->top.key;

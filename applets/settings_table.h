@@ -54,10 +54,11 @@ int places_exchange_users(struct settings *settings, struct settings *fresh,
 			  struct options_reason *reason);
 
 /* settings_read.c: read a file into what `options` fills, noting in *prints (unless NULL) what it
- * says; then look whether all is there, and make of it what the program needs. 0, or -1 with the
+ * says, while the program serves if `again`; then look whether all is there, and make of it what the program needs. 0, or -1 with the
  * reason. */
 struct prints;
-int settings_read_file(struct options *options, const char *path, struct prints *prints);
+int settings_read_file(struct options *options, const char *path, struct prints *prints,
+		       bool again);
 int settings_check(struct settings *settings, struct options_reason *reason);
 
 /* settings_reload.c: remember what the flags have said, before a file is read; and that the secret

@@ -1102,6 +1102,34 @@ static void says(const char *text, const char *names)
 		fail_msg("'%s' does not say '%s'", text, wanted);
 }
 
+/* A pipe may bring the settings at the start. Nobody waits for it to bring them again. */
+static void test_pipe(void **state)
+{
+	static const char text[] = "{\"server_port\": 9, \"password\": \"x\"}";
+	char name[] = "ss-server", c[] = "-c", file[] = "pipe", *argv[] = { name, c, file, NULL };
+	pid_t pid;
+	int status;
+
+	(void)state;
+	assert_int_equal(mkfifo(file, 0600), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int fd = open(file, O_WRONLY);
+
+		_exit(write(fd, text, sizeof text - 1) == sizeof text - 1 ? 0 : 1);
+	}
+	alarm(20);
+	settings_read(&settings, PROGRAM_SERVER, 3, argv);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(settings_reload(&settings, &reason), -1);
+	alarm(0);
+	assert_non_null(strstr(reason.text, "pipe is no regular file and cannot be read again"));
+	settings_free(&settings);
+	assert_int_equal(remove(file), 0);
+}
+
 /* Whatever was changed and cannot be applied is named, until it is changed back. */
 static void test_reload_of_what_stays(void **state)
 {
@@ -1305,6 +1333,7 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_reload_of_servers),
+		cmocka_unit_test(test_pipe),
 		cmocka_unit_test(test_reload_of_what_stays),
 		cmocka_unit_test(test_reload_under_options),
 		cmocka_unit_test(test_reload_without_users),
