@@ -32,7 +32,7 @@ static void staggered(struct timer *timer)
 }
 
 void dial_start(struct dial *dial, const struct endpoint *to, const struct socket_options *options,
-		bool early, void (*changed)(struct dial *))
+		uint8_t share, bool early, void (*changed)(struct dial *))
 {
 	memset(dial, 0, sizeof(*dial));
 	dial->to = to;
@@ -44,6 +44,7 @@ void dial_start(struct dial *dial, const struct endpoint *to, const struct socke
 	for (int i = 0; i < DIAL_AT_ONCE; i++)
 		dial->attempts[i] = (struct attempt){ .source.fd = -1, .dial = dial };
 	dial->lookup.status = RESOLVE_OK;
+	dial->lookup.share = share;
 	if (to->type == ENDPOINT_NAME)
 		dial->lookup.status = (uint8_t)resolve_start(&dial->lookup, to->host, answered);
 }

@@ -38,9 +38,9 @@ struct dial {
 	int error;		      /* errno of the last attempt that failed */
 };
 
-/* Begin. changed() is called later, from the reactor, whenever dial_run() may have more to say. */
+/* Begin, for a peer of this share (resolve_share(); 0: of our own accord). changed() is called later, from the reactor, whenever dial_run() may have more to say. */
 void dial_start(struct dial *dial, const struct endpoint *to, const struct socket_options *options,
-		bool early, void (*changed)(struct dial *));
+		uint8_t share, bool early, void (*changed)(struct dial *));
 
 /* DONE: the connection is given to `to`, watched, to wake by `wake`. WAIT. FAIL: dial->error, which
  * is EHOSTUNREACH if the name has no address and EAGAIN if no name server answered. */

@@ -51,6 +51,7 @@ struct dns_ask {
 	struct list link;	       /* in out or finished */
 	struct dns_question *question; /* NULL when the owner left or was answered */
 	uint64_t impatient;	       /* when to stop waiting for the other family; 0: not yet */
+	uint8_t share;
 	uint8_t suffixes;	       /* of the search list, tried so far */
 	struct family families[2];     /* A, AAAA */
 	char name[ENDPOINT_NAME_MAX + 1];
@@ -61,6 +62,7 @@ static struct dns {
 	struct pool pool;
 	struct slab asks;
 	struct list out, finished;
+	uint16_t taken[DNS_SHARES]; /* slots, by share */
 	struct timer tick;
 	struct nameservers servers;
 	const char *resolv_conf; /* NULL: the servers were given */
@@ -223,6 +225,7 @@ static void deliver(void)
 			continue;
 		list_remove(&ask->link);
 		tell(ask, false);
+		dns.taken[ask->share]--;
 		slab_give(&dns.asks, ask);
 		freed = true;
 	}
@@ -330,7 +333,14 @@ static void on_tick(struct timer *timer)
 
 /* From outside */
 
-enum dns_asked dns_ask(struct dns_question *question, const char *name)
+/* Nobody gets more slots than stay free, so that there is always one for somebody else. What counts is
+ * when c-ares gives a slot back, not when its owner was told. */
+static bool may_take(uint8_t share)
+{
+	return share == 0 || dns.taken[share] < (dns.asks.max - dns.asks.live + 1) / 2;
+}
+
+enum dns_asked dns_ask(struct dns_question *question, const char *name, uint8_t share)
 {
 	check_servers();
 	if (dns.servers.count == 0) {
@@ -341,9 +351,11 @@ enum dns_asked dns_ask(struct dns_question *question, const char *name)
 		dns.said_none = true;
 		return DNS_NO_SERVER;
 	}
-	struct dns_ask *ask = slab_take(&dns.asks);
+	struct dns_ask *ask = may_take(share) ? slab_take(&dns.asks) : NULL;
 	if (ask == NULL)
 		return DNS_BUSY;
+	dns.taken[share]++;
+	ask->share = share;
 	memcpy(ask->name, name, strnlen(name, ENDPOINT_NAME_MAX));
 	ask->question = question;
 	question->ask = ask;

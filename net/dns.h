@@ -9,7 +9,10 @@
 #include "net/dns_message.h"
 #include "net/resolve.h"
 
-enum { DNS_OUT_MAX = 256 };
+enum {
+	DNS_OUT_MAX = 256,
+	DNS_SHARES = 256 /* those who ask are told apart by so much; 0: ourselves, without a limit */
+};
 
 enum dns_asked { DNS_ASKED, DNS_BUSY, DNS_NO_SERVER };
 
@@ -28,9 +31,10 @@ struct dns_question {
 int dns_open(const struct resolve_options *options, void (*room)(void));
 void dns_close(void);
 
-/* Ask for `name`, at most 255 bytes. After DNS_ASKED, question->done() is called once, from the
+/* Ask for `name`, at most 255 bytes, for this share. DNS_BUSY: all that may be out is out, or all that this
+ * share may have out: as many as are left to others. After DNS_ASKED, question->done() is called once, from the
  * reactor, unless dns_leave() comes first. */
-enum dns_asked dns_ask(struct dns_question *question, const char *name);
+enum dns_asked dns_ask(struct dns_question *question, const char *name, uint8_t share);
 
 /* The answer is not wanted any more; nothing if none is awaited. */
 void dns_leave(struct dns_question *question);

@@ -80,6 +80,10 @@ static void answered(struct lookup *lookup)
 enum resolve_status parcel_ask(struct parcel *parcel, const char *name,
 			       void (*done)(struct parcel *))
 {
+	struct address peer;
+
+	address_from_socket(&peer, &parcel->assoc->client.any);
+	parcel->lookup.share = resolve_share(&peer);
 	parcel->done = done;
 	return resolve_start(&parcel->lookup, name, answered);
 }

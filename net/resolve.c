@@ -26,6 +26,7 @@
 enum {
 	ENTRIES = 4096, /* names asked, waiting, cached or held at once */
 	IDLE_MAX = 512, /* of these, cached and not held */
+	SHARE_MAX = ENTRIES / 8, /* asked or waiting for one share */
 	BUCKETS = 1024,
 	TIMEOUT = 10000, /* ms, unless the options say otherwise */
 	TTL_MIN = 1,	 /* s: what the name server says is taken within these */
@@ -41,13 +42,14 @@ enum entry_state { ENTRY_QUEUED, ENTRY_ASKED, ENTRY_READY };
 struct entry {
 	struct entry *next;  /* in its bucket */
 	struct list link;    /* in pending or idle */
-	struct list queue;   /* in the queue, while QUEUED */
+	struct list queue;   /* in the queue of its share, while QUEUED */
 	struct list waiters; /* lookups */
 	struct dns_question question;
 	uint64_t until; /* QUEUED, ASKED: when to give up; READY: when it is old */
 	uint32_t pins;	/* lookups that hold the answer, and whoever goes over the waiters */
 	uint8_t state;	/* enum entry_state */
 	uint8_t status; /* enum resolve_status, once READY */
+	uint8_t share;	/* of who asked first, or has shorter to wait */
 	bool hashed;
 	char name[ENDPOINT_NAME_MAX + 1]; /* lower case, no final dot */
 	struct answer answer;
@@ -59,8 +61,13 @@ static struct resolver {
 	struct slab entries;
 	struct entry *buckets[BUCKETS];
 	unsigned char hash_key[crypto_shorthash_KEYBYTES];
-	struct list pending, queue, idle;
-	unsigned idle_count, pending_count;
+	struct list pending, idle;
+	struct share {
+		struct list queue;
+		unsigned pending; /* entries of it that are in `pending` */
+	} shares[DNS_SHARES];
+	uint8_t turn; /* the share to be asked for next */
+	unsigned idle_count, pending_count, queue_count;
 	struct timer timeout;
 	struct hosts hosts;
 	const char *hosts_path;
@@ -100,6 +107,28 @@ static void unhash(struct entry *entry)
 	entry->hashed = false;
 }
 
+static void enqueue(struct entry *entry)
+{
+	entry->state = ENTRY_QUEUED;
+	list_append(&resolver.shares[entry->share].queue, &entry->queue);
+	resolver.queue_count++;
+}
+
+static void dequeue(struct entry *entry)
+{
+	if (list_empty(&entry->queue))
+		return;
+	list_remove(&entry->queue);
+	resolver.queue_count--;
+}
+
+/* It has begun to be pending, or ends to be. */
+static void count_pending(const struct entry *entry, int by)
+{
+	resolver.pending_count += (unsigned)by;
+	resolver.shares[entry->share].pending += (unsigned)by;
+}
+
 static void discard(struct entry *entry)
 {
 	assert(entry->pins == 0 && list_empty(&entry->waiters));
@@ -107,9 +136,9 @@ static void discard(struct entry *entry)
 	if (entry->state == ENTRY_READY && !list_empty(&entry->link))
 		resolver.idle_count--;
 	if (entry->state != ENTRY_READY)
-		resolver.pending_count--;
+		count_pending(entry, -1);
 	list_remove(&entry->link);
-	list_remove(&entry->queue);
+	dequeue(entry);
 	dns_leave(&entry->question);
 	slab_give(&resolver.entries, entry);
 }
@@ -262,8 +291,8 @@ static void finish(struct entry *entry, enum resolve_status status, uint32_t ttl
 {
 	dns_leave(&entry->question);
 	list_remove(&entry->link);
-	list_remove(&entry->queue);
-	resolver.pending_count--;
+	dequeue(entry);
+	count_pending(entry, -1);
 	entry->state = ENTRY_READY;
 	entry->status = (uint8_t)status;
 	entry->until = reactor_now() + (uint64_t)ttl * 1000;
@@ -315,20 +344,30 @@ static void on_found(struct dns_question *question, const struct dns_found *foun
 	}
 }
 
-/* Ask those that wait for a free slot, as long as there is one. */
+/* Ask the first of a share that waits. False: there is none, or it must go on waiting. */
+static bool ask_next(struct share *share)
+{
+	if (list_empty(&share->queue))
+		return false;
+
+	struct entry *entry = container_of(share->queue.next, struct entry, queue);
+	enum dns_asked asked = dns_ask(&entry->question, entry->name, entry->share);
+
+	if (asked == DNS_BUSY)
+		return false;
+	dequeue(entry);
+	entry->state = ENTRY_ASKED;
+	if (asked == DNS_NO_SERVER)
+		finish(entry, RESOLVE_FAILED, 0);
+	return true;
+}
+
+/* Ask those that wait for a free slot, as long as there is one, one of each share in turn. */
 static void ask_queued(void)
 {
-	while (!list_empty(&resolver.queue)) {
-		struct entry *entry = container_of(resolver.queue.next, struct entry, queue);
-		enum dns_asked asked = dns_ask(&entry->question, entry->name);
-
-		if (asked == DNS_BUSY)
-			return;
-		list_remove(&entry->queue);
-		entry->state = ENTRY_ASKED;
-		if (asked == DNS_NO_SERVER)
-			finish(entry, RESOLVE_FAILED, 0);
-	}
+	for (unsigned idle = 0; idle < DNS_SHARES && resolver.queue_count > 0; idle++)
+		if (ask_next(&resolver.shares[resolver.turn++]))
+			idle = 0;
 }
 
 static void arm_timeout(void)
@@ -355,32 +394,52 @@ static void on_timeout(struct timer *timer)
 
 static enum resolve_status ask(struct lookup *lookup, const char *name)
 {
-	struct entry *entry = new_entry(name);
+	struct share *share = &resolver.shares[lookup->share];
+	bool too_many = lookup->share != 0 && share->pending >= SHARE_MAX;
+	struct entry *entry = too_many ? NULL : new_entry(name);
 
 	if (entry == NULL)
 		return lookup->status = RESOLVE_FAILED;
 	entry->question.done = on_found;
+	entry->share = lookup->share;
 	enum dns_asked asked = DNS_BUSY;
-	if (list_empty(&resolver.queue))
-		asked = dns_ask(&entry->question, name);
+	if (list_empty(&share->queue))
+		asked = dns_ask(&entry->question, name, entry->share);
 	if (asked == DNS_NO_SERVER) {
 		discard(entry);
 		return lookup->status = RESOLVE_FAILED;
 	}
-	entry->state = asked == DNS_ASKED ? ENTRY_ASKED : ENTRY_QUEUED;
 	if (asked == DNS_BUSY)
-		list_append(&resolver.queue, &entry->queue);
+		enqueue(entry);
+	else
+		entry->state = ENTRY_ASKED;
 	struct entry **bucket = bucket_of(name);
 	entry->next = *bucket;
 	*bucket = entry;
 	entry->hashed = true;
 	entry->until = reactor_now() + resolver.timeout_ms;
 	list_append(&resolver.pending, &entry->link);
-	resolver.pending_count++;
+	count_pending(entry, 1);
 	list_append(&entry->waiters, &lookup->link);
 	if (resolver.pending.next == &entry->link)
 		arm_timeout();
 	return lookup->status = RESOLVE_PENDING;
+}
+
+/* Somebody of another share waits for a queued name, too: it must not wait for longer than for a name of
+ * its own. */
+static void change_share(struct entry *entry, uint8_t share)
+{
+	if (resolver.shares[share].pending >= resolver.shares[entry->share].pending)
+		return;
+	dequeue(entry);
+	count_pending(entry, -1);
+	entry->share = share;
+	count_pending(entry, 1);
+	if (dns_ask(&entry->question, entry->name, share) == DNS_ASKED)
+		entry->state = ENTRY_ASKED;
+	else
+		enqueue(entry);
 }
 
 /* From outside */
@@ -406,6 +465,14 @@ static bool make_key(const char *name, struct endpoint *target, char key[ENDPOIN
 		key[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
 	key[n] = '\0';
 	return true;
+}
+
+uint8_t resolve_share(const struct address *peer)
+{
+	unsigned char hash[crypto_shorthash_BYTES];
+
+	crypto_shorthash(hash, peer->ip, peer->family == 4 ? 4 : 8, resolver.hash_key);
+	return (uint8_t)(1 + (hash[0] | hash[1] << 8) % (DNS_SHARES - 1));
 }
 
 enum resolve_status resolve_start(struct lookup *lookup, const char *name,
@@ -438,6 +505,8 @@ enum resolve_status resolve_start(struct lookup *lookup, const char *name,
 	if (entry->state == ENTRY_READY)
 		return lookup->status = entry->status;
 	list_append(&entry->waiters, &lookup->link);
+	if (entry->state == ENTRY_QUEUED)
+		change_share(entry, lookup->share);
 	return lookup->status = RESOLVE_PENDING;
 }
 
@@ -498,7 +567,8 @@ int resolve_open(const struct resolve_options *options)
 		.ipv6_first = all.ipv6_first,
 	};
 	list_init(&resolver.pending);
-	list_init(&resolver.queue);
+	for (unsigned i = 0; i < DNS_SHARES; i++)
+		list_init(&resolver.shares[i].queue);
 	list_init(&resolver.idle);
 	timer_init(&resolver.timeout, on_timeout);
 	randombytes_buf(resolver.hash_key, sizeof(resolver.hash_key));

@@ -3,7 +3,8 @@
  * cache, then DNS through c-ares on the reactor. Answers carry both families, in the order in
  * which they should be tried (RFC 8305: families alternate, the preferred one first). Nothing here
  * allocates after resolve_open(): c-ares lives in a fixed pool of ours, entries in a slab. At most
- * 256 names are asked at once; the same name is asked once; the rest wait in a queue.
+ * 256 names are asked at once; the same name is asked once; the rest wait in queues, one for each
+ * share of those who ask, so that nobody's names keep those of others waiting.
  */
 #ifndef NET_RESOLVE_H
 #define NET_RESOLVE_H
@@ -31,6 +32,7 @@ struct lookup {
 	void (*done)(struct lookup *); /* called once, later, if the status was pending */
 	const struct answer *answer;   /* valid until resolve_release() */
 	uint8_t status;		       /* enum resolve_status */
+	uint8_t share; /* whose question it is: resolve_share() of a peer, 0: our own. Set before it is asked */
 };
 
 struct resolve_options {
@@ -46,6 +48,9 @@ int resolve_open(const struct resolve_options *options);
 
 /* After every lookup has been released. */
 void resolve_close(void);
+
+/* The share of a peer: peers of one address, or of one /64 of IPv6, have the same; others mostly not. */
+uint8_t resolve_share(const struct address *peer);
 
 /* Ask for the addresses of `name` (NUL-terminated, up to 255 bytes). Returns the status; PENDING:
  * done() follows from the reactor, never from inside this call. With OK, answer is set. */

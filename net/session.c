@@ -129,7 +129,10 @@ static enum step route(struct session *s)
 	}
 	flow_init(&s->down, false, near_sealed ? FLOW_SEAL : FLOW_OPEN);
 	bool early = !near_sealed || s->up.out > 0;
-	dial_start(&s->dial, s->hop, &s->service->sockets, early, dial_changed);
+	/* The name of an upstream is our own question. */
+	uint8_t share = near_sealed ? resolve_share(&s->peer) : 0;
+
+	dial_start(&s->dial, s->hop, &s->service->sockets, share, early, dial_changed);
 	return DONE;
 }
 

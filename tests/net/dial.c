@@ -93,7 +93,7 @@ static void start(void)
 	static struct endpoint to = { .type = ENDPOINT_NAME, .len = 9, .host = "many.test" };
 
 	to.port = d.port;
-	dial_start(&d.dial, &to, &options, false, changed);
+	dial_start(&d.dial, &to, &options, 0, false, changed);
 }
 
 static void dial_them(void)
@@ -251,7 +251,7 @@ static void test_unknown_name(void **state)
 
 	(void)state;
 	stage_hosts((const enum host[]){ REFUSES }, 1);
-	dial_start(&d.dial, &to, &options, false, changed);
+	dial_start(&d.dial, &to, &options, 0, false, changed);
 	d.step = dial_run(&d.dial, &d.far, far_woken);
 	for (int i = 0; i < 30 && d.step == WAIT; i++)
 		pass(1000);

@@ -451,6 +451,95 @@ static void full_tables(void **state)
 	check("a4.test", RESOLVE_OK, "192.0.2.1");
 }
 
+static enum resolve_status ask_as(struct asked *a, uint8_t share, const char *format, unsigned i)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), format, i);
+	a->lookup.share = share;
+	return resolve_start(&a->lookup, name, on_done);
+}
+
+static void check_soon(uint8_t share, const char *name)
+{
+	struct asked a = { .lookup.share = share };
+	uint64_t start = now_ms();
+
+	assert_int_equal(resolve_start(&a.lookup, name, on_done), RESOLVE_PENDING);
+	assert_int_equal(wait_for(&a), RESOLVE_OK);
+	assert_true(now_ms() - start < 1000);
+	resolve_release(&a.lookup);
+}
+
+/* However many names of a dead zone some peers ask for, others are answered; also for one of those names. */
+static void shares(void **state)
+{
+	(void)state;
+	unsigned refused = 0;
+	struct asked late = { 0 };
+
+	open_resolver((struct resolve_options){ .timeout_ms = 10000 });
+	memset(many, 0, sizeof(many));
+	for (unsigned i = 0; i < 600; i++)
+		refused += ask_as(&many[i], 1, "drop.n%u.test", i) == RESOLVE_FAILED;
+	assert_int_equal(refused, 600 - 512);
+	reactor_turn(0);
+	check_soon(2, "a4.test");
+	check_soon(0, "b.test");
+	for (unsigned i = 600; i < MANY; i++) /* forty more such peers */
+		ask_as(&many[i], (uint8_t)(10 + i % 40), "drop.n%u.test", i);
+	turn_for(50);
+	check_soon(3, "c.test");
+	for (unsigned i = 0; i < 20; i++) { /* room for one more */
+		resolve_release(&many[511 - i].lookup);
+		memset(&many[511 - i], 0, sizeof(many[0]));
+	}
+	assert_int_equal(ask_as(&late, 1, "late%u.test", 1), RESOLVE_PENDING);
+	turn_for(50);
+	assert_int_equal(late.lookup.status, RESOLVE_PENDING); /* behind all the others */
+	check_soon(4, "late1.test");
+	assert_int_equal(late.lookup.status, RESOLVE_OK);
+	resolve_release(&late.lookup);
+	for (unsigned i = 0; i < MANY; i++)
+		resolve_release(&many[i].lookup);
+}
+
+/* A zone that answers for one family only: the owner is told soon, but the slot is not free. */
+static void shares_of_halves(void **state)
+{
+	(void)state;
+	open_resolver((struct resolve_options){ .timeout_ms = 10000 });
+	memset(many, 0, sizeof(many));
+	for (unsigned turn = 0; turn < 5; turn++) {
+		for (unsigned i = turn * 200; i < turn * 200 + 200; i++)
+			ask_as(&many[i], 1, "half.n%u.test", i);
+		turn_for(350);
+	}
+	check_soon(2, "a4.test");
+	for (unsigned i = 0; i < MANY; i++)
+		resolve_release(&many[i].lookup);
+}
+
+static void share_of_a_peer(void **state)
+{
+	(void)state;
+	struct address a, b;
+	unsigned differ = 0;
+
+	open_resolver((struct resolve_options){ 0 });
+	for (unsigned char i = 0; i < 100; i++) {
+		address_set(&a, 4, (unsigned char[]){ 192, 0, 2, i });
+		address_set(&b, 6, (unsigned char[16]){ 0x20, 1, 0xd, 0xb8, i, 0, 0, 0, i });
+		assert_int_not_equal(resolve_share(&a), 0);
+		assert_int_equal(resolve_share(&a), resolve_share(&a));
+		differ += resolve_share(&a) != resolve_share(&b);
+		a = b;
+		a.ip[15] = 1;
+		assert_int_equal(resolve_share(&a), resolve_share(&b));
+	}
+	assert_true(differ > 80);
+}
+
 static void leave_early(void **state) /* TC15 */
 {
 	(void)state;
@@ -717,6 +806,9 @@ int main(void)
 		TEST(asked_once),
 		TEST(thousand_names),
 		TEST(full_tables),
+		TEST(shares),
+		TEST(shares_of_halves),
+		TEST(share_of_a_peer),
 		TEST(leave_early),
 		TEST(from_inside_done),
 		TEST(hosts_file),
