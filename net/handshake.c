@@ -159,6 +159,8 @@ enum step handshake_open(struct session *s)
 		if (room == 0)
 			return WAIT;
 		had = take_raw(s, buf);
+		if (room > BLOCK_ROOM - had % BLOCK_ROOM)
+			room = BLOCK_ROOM - had % BLOCK_ROOM; /* who waits for its target holds no block for a few bytes */
 
 		enum step step = read_near(s, buf + had, room, &n);
 		if (step != DONE)

@@ -451,6 +451,32 @@ static void test_no_connection(void **state)
 	world_close();
 }
 
+/* Whoever waits for its target holds one block, however much it has sent. */
+static void test_early_payload_is_a_block(void **state)
+{
+	static unsigned char request[40000] = { 1, 127, 0, 0, 1 };
+	uint16_t target;
+
+	(void)state;
+	world_open(plenty);
+	wire_key_wipe(&world.server.key);
+	assert_int_equal(wire_key_set(&world.server.key, wire_find("none"), world.key), 0);
+	world.server.key.server = true;
+	int listener = listen_small(&target, 0), near = connect_small(world.server_port, 0, 0);
+	request[5] = (unsigned char)(target >> 8);
+	request[6] = (unsigned char)target;
+	put(near, request, sizeof(request));
+	until(world.engine.blocks.leased > 0);
+	assert_int_equal(world.engine.blocks.leased, 1);
+	int far = accept_one(listener);
+	expect(far, request + 7, sizeof(request) - 7);
+	close(near);
+	close(far);
+	close(listener);
+	world_rests();
+	world_close();
+}
+
 /* How long it takes until our end answers the near side's, ms, after it sent so much in clear. */
 static uint64_t farewell(const void *bytes, size_t n)
 {
@@ -651,6 +677,7 @@ int main(void)
 		cmocka_unit_test(test_held_is_not_looked_at),
 		cmocka_unit_test(test_overdue_header_sleeps),
 		cmocka_unit_test(test_no_connection),
+		cmocka_unit_test(test_early_payload_is_a_block),
 		cmocka_unit_test(test_farewell),
 		cmocka_unit_test(test_reset_before_a_full_target),
 		cmocka_unit_test(test_slow_end_of_a_broken_source),
