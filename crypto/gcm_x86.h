@@ -49,9 +49,7 @@ INLINE void multiply(struct products *p, vec v, vec power, vec fold)
 	p->low = V_XOR(p->low, V_TIMES(v, power, 0x00));
 	p->high = V_XOR(p->high, V_TIMES(v, power, 0x11));
 	p->middle = V_XOR(p->middle, V_TIMES(V_XOR(v, V_SWAP(v)), fold, 0x00));
-	V_NOW(p->low);
-	V_NOW(p->high);
-	V_NOW(p->middle);
+	V_NOW(p->low, p->high, p->middle);
 }
 
 /* Modulo x^128 + x^7 + x^2 + x + 1, 64 bits at a time, in each lane. */

@@ -31,6 +31,6 @@ enum { LANES = 2, VECTORS = 8 };
 #define V_COUNT() _mm256_setr_epi32(0, 0, 0, 0, 1, 0, 0, 0)
 #define V_SUM(v) _mm_xor_si128(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1))
 
-#define V_NOW(v) __asm__("" : "+x"(v))
+#define V_NOW(a, b, c) __asm__("" : "+x"(a), "+x"(b), "+x"(c))
 
 #endif

@@ -35,6 +35,6 @@ enum { LANES = 4, VECTORS = 4 };
 #define V_SUM(v) \
 	_mm_xor_si128(_mm256_castsi256_si128(V_HALVES(v)), _mm256_extracti128_si256(V_HALVES(v), 1))
 
-#define V_NOW(v) __asm__("" : "+v"(v))
+#define V_NOW(a, b, c) __asm__("" : "+v"(a), "+v"(b), "+v"(c))
 
 #endif
