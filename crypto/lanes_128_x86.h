@@ -32,8 +32,8 @@ enum { LANES = 1, VECTORS = 8 /* worked on at the same time */ };
 #define V_COUNT() _mm_setzero_si128() /* 0, 1, ... */
 #define V_SUM(v) (v)		      /* of the lanes */
 
-/* Have these made here, together: gcc would first make all products of a batch, for which there are not registers
- * enough, and add them up at its end. */
+/* Have these made here, together: gcc would first make all products of a batch, for which there are
+ * not registers enough, and add them up at its end. */
 #define V_NOW(a, b, c) __asm__("" : "+x"(a), "+x"(b), "+x"(c))
 
 #endif
