@@ -167,6 +167,59 @@ static void listener_woken(struct source *source)
 	reactor_again(source);
 }
 
+/* The address of one end of a socket; its port, 0 if there is none. */
+static uint16_t address_of(int fd, int (*ask)(int, struct sockaddr *, socklen_t *),
+			       struct address *to)
+{
+	struct sockaddr_storage at;
+	socklen_t len = sizeof(at);
+
+	*to = (struct address){ 0 };
+	return ask(fd, (struct sockaddr *)&at, &len) < 0
+		       ? 0
+		       : address_from_socket(to, (struct sockaddr *)&at);
+}
+
+static bool same_address(const struct address *a, const struct address *b)
+{
+	return a->family == b->family && !memcmp(a->ip, b->ip, a->family == 4 ? 4 : 16);
+}
+
+/* Is it an address of this machine? Whoever connects to one does so from the same; on the loopback interface
+ * there are many. */
+static bool is_ours(const struct address *to, const struct address *from)
+{
+	return same_address(to, from) || (to->family == 4 && to->ip[0] == 127);
+}
+
+static bool covers(const struct address *bound, const struct address *to,
+		   const struct address *from)
+{
+	static const unsigned char any[16];
+
+	if (memcmp(bound->ip, any, bound->family == 4 ? 4 : 16) != 0)
+		return same_address(bound, to);
+	return (bound->family == 6 || to->family == 4) && is_ours(to, from);
+}
+
+bool service_is_reached_by(const struct service *service, int fd)
+{
+	struct address to, from, bound;
+	uint16_t port = address_of(fd, getpeername, &to);
+
+	address_of(fd, getsockname, &from);
+	for (unsigned i = 0; i < service->listener_count; i++) {
+		const struct listener *listener = &service->listeners[i];
+
+		if (port != listener->port)
+			continue;
+		address_of(listener->source.fd, getsockname, &bound);
+		if (covers(&bound, &to, &from))
+			return true;
+	}
+	return false;
+}
+
 int service_listen(struct service *service, const struct endpoint *at, bool v6only)
 {
 	struct sockaddr_storage address;
@@ -179,8 +232,12 @@ int service_listen(struct service *service, const struct endpoint *at, bool v6on
 	int fd = socket_listen((struct sockaddr *)&address, len, &service->sockets, v6only);
 	if (fd < 0)
 		return -1;
-	service->listeners[service->listener_count++] =
-		(struct listener){ .source.fd = fd, .service = service };
+	struct address bound;
+	service->listeners[service->listener_count++] = (struct listener){
+		.source.fd = fd,
+		.service = service,
+		.port = address_of(fd, getsockname, &bound),
+	};
 	return 0;
 }
 

@@ -17,6 +17,7 @@ enum { LISTENERS_MAX = 12 };
 struct listener {
 	struct source source;
 	struct service *service;
+	uint16_t port;
 	uint8_t number; /* among its kind */
 	uint8_t batch;	/* for datagram_receive() */
 };
@@ -57,6 +58,10 @@ int service_listen_datagrams(struct service *service, const struct endpoint *at,
 
 /* Accept, from the reactor of this process. 0, or -1 with errno. */
 int service_start(struct service *service);
+
+/* True if this socket is connected to a listener of the service itself: at the address it is bound to, or, where
+ * that is any, at one of this machine's. */
+bool service_is_reached_by(const struct service *service, int fd);
 
 void service_close(struct service *service);
 

@@ -154,6 +154,29 @@ static enum step connect_failed(struct session *s)
 	return keeps_quiet(s) ? MUTE : FAIL;
 }
 
+/* A chain of sessions through ourselves costs its maker one, and us as many as it has links. */
+static bool is_own_target(const struct session *s)
+{
+	const struct service *service = s->service;
+
+	if (!service->role->near_sealed)
+		return false;
+	for (unsigned i = 0; i < service->listener_count; i++)
+		if (service->listeners[i].port == s->target.port)
+			return service_is_reached_by(service, s->far.fd);
+	return false;
+}
+
+static enum step refuse_own(struct session *s)
+{
+	char target[ENDPOINT_TEXT];
+
+	s->why = WHY_REFUSED;
+	endpoint_print(&s->target, target, sizeof(target));
+	log_peer(LOG_KIND_REFUSED, "%s: refused: it is this server itself", target);
+	return keeps_quiet(s) ? MUTE : FAIL;
+}
+
 static enum step connect_hop(struct session *s)
 {
 	enum step step = dial_run(&s->dial, &s->far, far_woken);
@@ -168,6 +191,8 @@ static enum step connect_hop(struct session *s)
 	}
 	if (step == WAIT && s->near.ready & READY_EOF && keeps_quiet(s))
 		return take_leave(s);
+	if (step == DONE && is_own_target(s))
+		return refuse_own(s);
 	if (step == DONE) {
 		dial_end(&s->dial);
 		memset(s->holding, 0, sizeof(s->holding));

@@ -142,6 +142,39 @@ static void test_full_of_idle_guests(void **state)
 	world_close();
 }
 
+/* A target that is the server itself is refused: chains of sessions would come of it. */
+static void test_own_address(void **state)
+{
+	unsigned char bytes[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
+	struct endpoint any = { .type = ENDPOINT_IPV4, .len = 4 };
+	struct service wild = { 0 };
+	struct sockaddr_in at;
+	socklen_t len = sizeof(at);
+	uint16_t target;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = 8, .blocks = 16 });
+	struct peer *p = peer_new(0, 0);
+	put(p->fd, bytes, peer_first(p, world.server_port, "x", 1, bytes));
+	assert_int_equal(ending(p->fd), END);
+	peer_free(p);
+	world_rests();
+
+	int listener = listen_small(&target, 0), other = connect_small(target, 0, 0);
+	wild.sockets.dscp = -1;
+	assert_int_equal(service_listen(&wild, &any, false), 0);
+	assert_int_equal(getsockname(wild.listeners[0].source.fd, (struct sockaddr *)&at, &len), 0);
+	int own = connect_small(ntohs(at.sin_port), 0, 0);
+	assert_true(service_is_reached_by(&wild, own));
+	assert_false(service_is_reached_by(&wild, other));
+	assert_false(service_is_reached_by(&world.server, own));
+	close(own);
+	close(other);
+	close(listener);
+	close(wild.listeners[0].source.fd);
+	world_close();
+}
+
 /* The limit that leaves no descriptor free; the old one. */
 static rlim_t use_up(void)
 {
@@ -281,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_full_of_strangers),
 		cmocka_unit_test(test_full_of_guests),
 		cmocka_unit_test(test_full_of_idle_guests),
+		cmocka_unit_test(test_own_address),
 		cmocka_unit_test(test_no_descriptor_but_strangers),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_no_descriptor_to_connect),
