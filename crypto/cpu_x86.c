@@ -81,3 +81,11 @@ bool cpu_has_avx2(void)
 
 	return f.leaf1_c & bit_AVX && f.leaf7_b & bit_AVX2 && system_saves(&f, XCR0_YMM);
 }
+
+bool cpu_has_sha(void)
+{
+	struct features f = ask();
+	unsigned need = bit_SSSE3 | bit_SSE4_1;
+
+	return (f.leaf1_c & need) == need && f.leaf7_b & bit_SHA;
+}

@@ -12,6 +12,9 @@ bool cpu_has_aesni(void);
 bool cpu_has_vaes256(void);
 bool cpu_has_vaes512(void);
 
+/* Rounds of SHA-1. */
+bool cpu_has_sha(void);
+
 /* Vectors of 256 bits for integers. */
 bool cpu_has_avx2(void);
 

@@ -1,10 +1,12 @@
 /*
- * SHA-1 and HMAC-SHA1, scalar. Called by kdf.c for each handshake. Owns nothing; states and
- * everything computed from keys on the way are wiped.
+ * SHA-1 and HMAC-SHA1; the blocks scalar, or with instructions that the CPU has for them. Called by
+ * kdf.c for each handshake and each datagram of SIP004. Owns nothing; states and everything computed
+ * from keys on the way are wiped.
  */
 #include "crypto/sha1.h"
 
 #include "core/bytes.h"
+#include "crypto/sha1_compress.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -63,7 +65,7 @@ static inline uint32_t word(uint32_t w[16], unsigned t)
 		FIVE(f, k, (t) + 15); \
 	} while (0)
 
-static void compress(uint32_t h[5], const unsigned char block[SHA1_BLOCK])
+void sha1_compress_scalar(uint32_t h[5], const unsigned char block[SHA1_BLOCK])
 {
 	uint32_t w[16];
 	uint32_t a = h[0], b = h[1], c = h[2], d = h[3], e = h[4];
@@ -82,6 +84,12 @@ static void compress(uint32_t h[5], const unsigned char block[SHA1_BLOCK])
 	h[3] += d;
 	h[4] += e;
 	sodium_memzero(w, sizeof w);
+}
+
+static void compress(uint32_t h[5], const unsigned char block[SHA1_BLOCK])
+{
+	if (!sha1_compress_fast(h, block))
+		sha1_compress_scalar(h, block);
 }
 
 void sha1_begin(struct sha1 *sha1)
