@@ -26,3 +26,9 @@ bool pages_drop(void *at, size_t n)
 	/* There MADV_DONTNEED only says that it is not needed soon. */
 	return ((uintptr_t)at | n) % page == 0 && madvise(at, n, MADV_FREE) == 0;
 }
+
+bool pages_hide_from_children(void *at, size_t n)
+{
+	(void)at, (void)n;
+	return false;
+}

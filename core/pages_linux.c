@@ -31,3 +31,12 @@ bool pages_drop(void *at, size_t n)
 
 	return ((uintptr_t)at | n) % page == 0 && madvise(at, n, MADV_DONTNEED) == 0;
 }
+
+#ifndef MADV_WIPEONFORK /* Linux 4.14 */
+#define MADV_WIPEONFORK 18
+#endif
+
+bool pages_hide_from_children(void *at, size_t n)
+{
+	return madvise(at, n, MADV_WIPEONFORK) == 0;
+}

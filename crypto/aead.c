@@ -6,6 +6,7 @@
 
 #include "crypto/chacha.h"
 #include "crypto/gcm.h"
+#include "crypto/random.h"
 
 #include <sodium.h>
 #include <strings.h>
@@ -28,7 +29,10 @@ static const struct aead *const methods[METHODS][CHOICES] = {
 
 int crypto_open(void)
 {
-	return sodium_init() < 0 ? -1 : 0;
+	if (sodium_init() < 0)
+		return -1;
+	random_open();
+	return 0;
 }
 
 /* Does it run here, and is it called `implementation` unless NULL? */

@@ -10,6 +10,7 @@
  */
 #include "net/packet.h"
 
+#include "crypto/random.h"
 #include "net/sip022.h"
 
 #include <sodium.h>
@@ -142,7 +143,7 @@ static unsigned char *seal_chacha(const struct wire_key *key, const struct packe
 
 	memcpy(front, own->id, PACKET_ID);
 	put_u64be(front + PACKET_ID, own->number);
-	randombytes_buf(nonce, XNONCE);
+	random_bytes(nonce, XNONCE);
 	seal_box(key->packet_aead, key->key, nonce, front, FRONT + n);
 	return nonce;
 }

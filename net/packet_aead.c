@@ -5,6 +5,7 @@
 #include "net/packet.h"
 
 #include "crypto/kdf.h"
+#include "crypto/random.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -22,12 +23,14 @@ static void expand(const struct wire_key *key, const unsigned char *salt,
 	sodium_memzero(subkey, sizeof subkey);
 }
 
-/* As for streams, but never with a prefix: it would make a datagram look like nothing there is. */
+/* As for streams, but never with a prefix: it would make a datagram look like nothing there is. It is
+ * remembered, so that our own bytes sent back to us are a replay; that it was there before need not be
+ * feared, at this length. */
 static void fresh_salt(const struct wire_key *key, unsigned char *salt)
 {
-	do {
-		randombytes_buf(salt, key->salt_len);
-	} while (key->packet_replay && replay_seen(key->packet_replay, salt, key->salt_len));
+	random_bytes(salt, key->salt_len);
+	if (key->packet_replay)
+		replay_note(key->packet_replay, salt, key->salt_len);
 }
 
 static unsigned char *aead_seal(const struct wire_key *key, struct packet_own *own,

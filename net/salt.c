@@ -3,6 +3,8 @@
  */
 #include "net/salt.h"
 
+#include "crypto/random.h"
+
 #include <assert.h>
 #include <sodium.h>
 #include <string.h>
@@ -35,5 +37,5 @@ void salt_make(const struct wire_key *key, unsigned char *salt)
 	if (key->printable_salt)
 		printable(salt + fixed, key->salt_len - fixed);
 	else
-		randombytes_buf(salt + fixed, key->salt_len - fixed);
+		random_bytes(salt + fixed, key->salt_len - fixed);
 }
