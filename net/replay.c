@@ -231,6 +231,15 @@ bool replay_seen(struct replay *replay, const unsigned char *salt, size_t n)
 	return seen;
 }
 
+void replay_note(struct replay *replay, const unsigned char *salt, size_t n)
+{
+	struct print print = print_of(replay, salt, n);
+
+	lock(replay);
+	remember(replay, &print);
+	shared_unlock(&replay->mutex);
+}
+
 uint32_t replay_count(const struct replay *replay)
 {
 	return replay->halves[0].used + replay->halves[1].used;

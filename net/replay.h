@@ -27,6 +27,9 @@ void replay_close(struct replay *replay);
  * is shared between processes and survives the death of its holder. */
 bool replay_seen(struct replay *replay, const unsigned char *salt, size_t n);
 
+/* Remember a salt without looking for it: one that was drawn at random just now, and is as long as a key. */
+void replay_note(struct replay *replay, const unsigned char *salt, size_t n);
+
 /* Salts remembered now, for the line of state. */
 uint32_t replay_count(const struct replay *replay);
 

@@ -206,6 +206,25 @@ static void holder_dies(void **state)
 	replay_close(replay);
 }
 
+/* What was noted without a look is there as what was looked for is. */
+static void notes(void **state)
+{
+	struct replay *replay = replay_open(1000);
+	unsigned char salt[32] = { 0 };
+
+	(void)state;
+	assert_non_null(replay);
+	for (uint64_t i = 0; i < 400; i++) {
+		put_u64be(salt + 10, i);
+		replay_note(replay, salt, sizeof salt);
+	}
+	assert_int_equal(replay_count(replay), 400);
+	for (uint64_t i = 0; i < 400; i++)
+		assert_true(seen(replay, i));
+	assert_false(seen(replay, 400));
+	replay_close(replay);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +232,7 @@ int main(void)
 		cmocka_unit_test(lengths),	cmocka_unit_test(remembers_half),
 		cmocka_unit_test(forgets),	cmocka_unit_test(a_million),
 		cmocka_unit_test(shared),	cmocka_unit_test(holder_dies),
+		cmocka_unit_test(notes),
 	};
 
 	if (crypto_open() < 0)
