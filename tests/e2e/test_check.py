@@ -1,0 +1,38 @@
+"""make check itself: when a stage counts as failed. A make that only pretends says what each stage wrote."""
+import os
+import subprocess
+
+import kit
+import pytest
+
+ONE = "1 passed, 0 failed"
+
+
+def check(folder, stage, wrote, status=0, **environment):
+    """(exit status, output) when this stage writes that and all others pass."""
+    make = folder / "make"
+    make.write_text(f'#!/bin/sh\ncase " $* " in *" {stage} "*) printf "%s\\n" "{wrote}"; exit {status};; esac\necho "{ONE}"\n')
+    make.chmod(0o755)
+    done = subprocess.run(["sh", kit.ROOT / "tests/check.sh"], cwd=folder, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "MAKE": str(make), **environment})
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("wrote, status, good", [
+    (ONE, 0, True),
+    ("5 passed, 1 skipped in 3s", 0, True),
+    ("2 passed, 1 failed", 1, False),
+    (ONE, 2, False),
+    ("nothing", 0, False),
+    ("0 passed, 0 failed, 3 skipped", 0, False),
+    ("SKIPPED noheap: no way\n0 passed, 0 failed, 1 skipped", 0, True),
+], ids=["one", "some", "failed", "status", "nothing", "idle", "with a reason"])
+def test_stage(tmp_path, wrote, status, good):
+    code, out = check(tmp_path, "noheap", wrote, status, SS_SHARED=str(tmp_path))
+    assert (code == 0) == good, out
+
+
+def test_without_the_shared_data(tmp_path):
+    """What lies there alone is left out, loudly."""
+    code, out = check(tmp_path, "none", "", SS_SHARED="/nonexistent")
+    assert code == 0 and "SKIPPED bugs: there is no /nonexistent/bugs: set SS_SHARED" in out
