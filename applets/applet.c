@@ -99,7 +99,9 @@ static unsigned count_services(void)
 /* Is there a service that does not exclude this? */
 static bool serves(enum mode excluded)
 {
-	for (unsigned i = 0; i < count_services(); i++)
+	unsigned n = count_services();
+
+	for (unsigned i = 0; i < n; i++)
 		if (mode_of(i) != excluded)
 			return true;
 	return false;

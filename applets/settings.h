@@ -99,6 +99,8 @@ struct settings {
 	struct settings_place top;
 	struct settings_place *elements;
 	unsigned element_count;
+	unsigned *enabled; /* the indices of those that are not disabled */
+	unsigned enabled_count;
 
 	enum program program;
 	const char *name;	      /* "ss-local": for log_open() */

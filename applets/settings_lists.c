@@ -78,8 +78,10 @@ static void free_elements(struct settings *s)
 		value_free_place(&s->elements[i]);
 	}
 	free(s->elements);
+	free(s->enabled);
 	s->elements = NULL;
-	s->element_count = 0;
+	s->enabled = NULL;
+	s->element_count = s->enabled_count = 0;
 }
 
 void value_free(struct settings *s)
@@ -208,19 +210,25 @@ int value_servers(struct options *o, const struct option_value *value)
 		return options_fail(o, "must be an array of objects, not %s", json_type_name(list));
 	free_elements(s);
 	s->elements = calloc(children(list) + 1, sizeof *s->elements);
-	if (!s->elements)
+	s->enabled = calloc(children(list) + 1, sizeof *s->enabled);
+	if (!s->elements || !s->enabled)
 		return options_fail(o, "does not fit into memory");
 	for (const struct json *j = list->first; j; j = j->next) {
+		struct settings_place *place = &s->elements[s->element_count];
 		struct options element;
 
 		options_at(o, j);
 		if (j->type != JSON_OBJECT)
 			return options_fail(o, "must be an array of objects, not of %s here",
 					    json_type_name(j));
-		s->elements[s->element_count].at = (struct settings_spot){ j->line, j->column };
-		element = settings_element(&s->elements[s->element_count++], s->program, o->reason);
+		place->at = (struct settings_spot){ j->line, j->column };
+		s->element_count++;
+		element = settings_element(place, s->program, o->reason);
+		element.whole = o;
 		if (options_json(&element, o->file, j) < 0)
 			return -1;
+		if (!place->disabled)
+			s->enabled[s->enabled_count++] = (unsigned)(place - s->elements);
 	}
 	return 0;
 }

@@ -24,11 +24,7 @@ const struct settings_place *settings_place(const struct settings *s, unsigned i
 {
 	if (top_counts(s) && i-- == 0)
 		return &s->top;
-	for (unsigned e = 0; e < s->element_count; e++) {
-		if (!s->elements[e].disabled && i-- == 0)
-			return &s->elements[e];
-	}
-	return NULL;
+	return i < s->enabled_count ? &s->elements[s->enabled[i]] : NULL;
 }
 
 /* To work on them while they are being filled in. */

@@ -1,6 +1,7 @@
 /*
  * What a configuration file says, as a list of names and keyed hashes, so that a reload can tell
- * what has changed in it without keeping it. Called by settings_read.c and settings_reload.c.
+ * what has changed in it without keeping it. Called by settings_read.c and settings_reload.c. The
+ * elements of a server's `servers` are compared by settings_users.c, wherever in the list they are.
  */
 #include "applets/settings_table.h"
 
@@ -23,33 +24,30 @@ static void add(crypto_generichash_state *hash, const struct json *j)
 	crypto_generichash_update(hash, (const unsigned char *)"", 1); /* its end */
 }
 
-static struct print *find(const struct prints *prints, const char *name)
+/* Room for one more; a key that stands twice in an object, whose prints begin with the first, counts
+ * as the last one says. */
+static struct print *place_for(struct prints *prints, unsigned first, const char *name)
 {
-	for (unsigned i = 0; i < prints->count; i++)
+	struct print *print;
+	size_t n = prints->count;
+
+	for (unsigned i = first; i < n; i++)
 		if (!strcmp(prints->all[i].name, name))
 			return &prints->all[i];
-	return NULL;
-}
-
-/* Room for one more; a key that stands twice counts as the last one says. */
-static struct print *place_for(struct prints *prints, const char *name)
-{
-	struct print *print = find(prints, name);
-	size_t n = prints->count + 1;
-
-	if (print)
-		return print;
-	print = realloc(prints->all, n * sizeof *print);
-	if (!print)
-		return NULL;
-	prints->all = print;
+	if ((n & (n - 1)) == 0) { /* full at each power of two */
+		print = realloc(prints->all, (n ? 2 * n : 1) * sizeof *print);
+		if (!print)
+			return NULL;
+		prints->all = print;
+	}
 	print = &prints->all[prints->count++];
+	*print = (struct print){ .hash = { 0 } };
 	snprintf(print->name, sizeof print->name, "%s", name);
 	return print;
 }
 
 /* Note one member, whose name is known; `front` is of what it is a member. */
-static int take(struct prints *prints, const char *front, const struct json *j)
+static int take(struct prints *prints, unsigned first, const char *front, const struct json *j)
 {
 	crypto_generichash_state hash;
 	char name[PRINT_NAME];
@@ -58,7 +56,7 @@ static int take(struct prints *prints, const char *front, const struct json *j)
 	if (j->type == JSON_NULL || !strcmp(j->name, "users"))
 		return 0;
 	snprintf(name, sizeof name, "%s%s", front, j->name);
-	print = place_for(prints, name);
+	print = place_for(prints, first, name);
 	if (!print)
 		return -1;
 	crypto_generichash_init(&hash, prints->key, sizeof prints->key, sizeof print->hash);
@@ -71,9 +69,11 @@ static int take(struct prints *prints, const char *front, const struct json *j)
 static int take_members(struct prints *prints, const struct options *o, const char *front,
 			const struct json *object)
 {
+	unsigned first = prints->count;
+
 	for (const struct json *j = object->first; j; j = j->next)
 		if (strcmp(j->name, "servers") && options_reads(o, j->name) &&
-		    take(prints, front, j) < 0)
+		    take(prints, first, front, j) < 0)
 			return -1;
 	return 0;
 }
@@ -91,6 +91,8 @@ int prints_take(struct prints *prints, const struct options *o, enum program pro
 		return -1;
 	if (!servers || servers->type != JSON_ARRAY || !options_reads(o, "servers"))
 		return 0;
+	if (program == PROGRAM_SERVER) /* whether there are any */
+		return place_for(prints, prints->count, "servers") ? 0 : -1;
 	for (const struct json *j = servers->first; j; j = j->next) {
 		snprintf(front, sizeof front, "servers[%u].", i++);
 		if (take_members(prints, &element, front, j) < 0)
@@ -106,26 +108,55 @@ static void tell(const char *name, char *names, size_t size)
 	snprintf(names + n, size - n, "%s%s", n ? ", " : "", name);
 }
 
-unsigned prints_compare(const struct prints *old, const struct prints *fresh, char *names,
-			size_t size)
+static int by_name(const void *a, const void *b)
+{
+	const struct print *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* Pointers to them all, sorted by name; NULL: no memory. */
+static const struct print **sort(const struct prints *prints)
+{
+	const struct print **sorted = malloc((prints->count + 1) * sizeof *sorted);
+
+	for (unsigned i = 0; sorted && i < prints->count; i++)
+		sorted[i] = &prints->all[i];
+	if (sorted)
+		qsort(sorted, prints->count, sizeof *sorted, by_name);
+	return sorted;
+}
+
+/* Tell what is in `prints` and not, or, if `both`, not the same among n others. */
+static unsigned tell_missing(const struct prints *prints, const struct print **others, unsigned n,
+			     bool both, char *names, size_t size)
 {
 	unsigned count = 0;
 
-	names[0] = 0;
-	for (unsigned i = 0; i < fresh->count; i++) {
-		const struct print *was = find(old, fresh->all[i].name);
+	for (unsigned i = 0; i < prints->count; i++) {
+		const struct print *print = &prints->all[i];
+		const struct print **other = bsearch(&print, others, n, sizeof *others, by_name);
 
-		if (was && !memcmp(was->hash, fresh->all[i].hash, PRINT_HASH))
+		if (other && (!both || !memcmp((*other)->hash, print->hash, PRINT_HASH)))
 			continue;
-		tell(fresh->all[i].name, names, size);
+		tell(print->name, names, size);
 		count++;
 	}
-	for (unsigned i = 0; i < old->count; i++) {
-		if (find(fresh, old->all[i].name))
-			continue;
-		tell(old->all[i].name, names, size);
-		count++;
-	}
+	return count;
+}
+
+unsigned prints_compare(const struct prints *old, const struct prints *fresh, char *names,
+			size_t size)
+{
+	const struct print **was = sort(old), **is = sort(fresh);
+	unsigned count = 0;
+
+	names[0] = 0;
+	if (was && is)
+		count = tell_missing(fresh, was, old->count, true, names, size) +
+			tell_missing(old, is, fresh->count, false, names, size);
+	free(was);
+	free(is);
 	return count;
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WARNINGS = 20 }; /* about one file, one by one */
+
 /* Show this much of a wrong value. */
 #define SHOWN "%.60s"
 
@@ -61,9 +63,12 @@ int options_fail(struct options *o, const char *format, ...)
 
 void options_warn(struct options *o, const char *format, ...)
 {
+	struct options *whole = o->whole ? o->whole : o;
 	char text[OPTION_REASON_MAX];
 	va_list args;
 
+	if (o->where[0] && ++whole->warnings > WARNINGS)
+		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
@@ -596,6 +601,8 @@ int options_json(struct options *o, const char *file, const struct json *root)
 		if (member(o, j) < 0)
 			return -1;
 	}
+	if (!o->whole && o->warnings > WARNINGS)
+		log_warn("%s: ... and %u more warnings like these", file, o->warnings - WARNINGS);
 	return 0;
 }
 

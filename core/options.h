@@ -85,7 +85,9 @@ struct options {
 	unsigned program; /* one bit */
 	void *into;	  /* the struct with the fields; defaults are there already */
 	struct options_reason *reason;
+	struct options *whole; /* of which this reads a part, and which counts its warnings; or NULL */
 	/* The rest belongs to options.c. */
+	unsigned warnings; /* about the file */
 	const char *file;
 	bool given[OPTION_ROWS_MAX];	   /* as a flag: stronger than JSON */
 	bool seen[OPTION_ROWS_MAX];	   /* as a key */
@@ -101,7 +103,8 @@ int options_flags(struct options *options, int argc, char **argv);
 int options_json(struct options *options, const char *file, const struct json *root);
 
 /* For custom rows: the reason or a warning, preceded by where the value stands and its name. Never
- * with a secret in it. options_fail() returns -1. */
+ * with a secret in it. options_fail() returns -1. After 20 warnings about a file the rest is counted
+ * and said in one line. */
 __attribute__((format(printf, 2, 3))) int options_fail(struct options *options, const char *format,
 						       ...);
 __attribute__((format(printf, 2, 3))) void options_warn(struct options *options, const char *format,

@@ -1059,8 +1059,9 @@ static void test_reload_of_servers(void **state)
 	snprintf(text, sizeof text, form, upsk16, "bob", psk16, second);
 	write_file("c.json", text);
 	assert_int_equal(settings_reload(&settings, &reason), -1);
-	assert_string_equal(reason.text,
-			    "'servers' had 1 elements and has 2 now: that takes a new start");
+	assert_non_null(strstr(reason.text,
+			       "servers[1]: 0.0.0.0:2 with 2022-blake3-aes-128-gcm is new, or has "
+			       "changed: that takes a new start"));
 	snprintf(text, sizeof text, form, upsk16, "bob", upsk16, "");
 	write_file("c.json", text);
 	assert_int_equal(settings_reload(&settings, &reason), -1);
@@ -1100,6 +1101,117 @@ static void says(const char *text, const char *names)
 	snprintf(wanted, sizeof wanted, "but without effect before a new start: %s\n", names);
 	if (!strstr(text, wanted))
 		fail_msg("'%s' does not say '%s'", text, wanted);
+}
+
+/* Three elements of `servers`, in any order, each with other users. */
+static const char *three_servers(const char *first, const char *second, const char *third)
+{
+	static char text[2048];
+
+	snprintf(text, sizeof text, "{\"method\": \"2022-blake3-aes-128-gcm\", \"servers\": [%s, %s, %s]}",
+		 first, second, third);
+	return text;
+}
+
+#define ELEMENT(port, key, more) \
+	"{\"server_port\": " port ", \"password\": \"" key "\"" more "}"
+#define USER(name) \
+	", \"users\": [{\"name\": \"" name "\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"}]"
+#define KEY1 "AAECAwQFBgcICQoLDA0ODw=="
+#define KEY2 "BBECAwQFBgcICQoLDA0ODw=="
+#define KEY3 "CCECAwQFBgcICQoLDA0ODw=="
+
+static void check_names(const char *first, const char *second)
+{
+	assert_string_equal(settings_place(&settings, 0)->users[0].name, first);
+	assert_string_equal(settings_place(&settings, 1)->users[0].name, second);
+}
+
+/* The users follow their server, wherever it stands; what is no server of before is refused by name. */
+static void test_reload_of_other_servers(void **state)
+{
+	static const struct {
+		const char *first, *second, *third, *why;
+	} refused[] = {
+		{ ELEMENT("3", KEY1, USER("x")), ELEMENT("2", KEY2, USER("y")),
+		  ELEMENT("9", KEY3, ""), "0.0.0.0:1 with" },
+		{ ELEMENT("1", KEY2, USER("x")), ELEMENT("2", KEY1, USER("y")),
+		  ELEMENT("9", KEY3, ""), "that takes a new start" },
+		{ ELEMENT("1", KEY1, USER("x")), ELEMENT("2", KEY2, USER("y")),
+		  ELEMENT("7", KEY3, ""), "servers[2]: 0.0.0.0:7 with" },
+		{ ELEMENT("1", KEY1, USER("x")), ELEMENT("2", KEY2, USER("y")),
+		  ELEMENT("9", KEY3, USER("z")), "servers[2]: there were no users" },
+		{ ELEMENT("1", KEY1, USER("x")), ELEMENT("2", KEY2, ""),
+		  ELEMENT("9", KEY3, ""), "servers[1]: there are no users any more" },
+		{ ELEMENT("1", KEY1, USER("x")),
+		  ELEMENT("2", KEY2, ", \"method\": \"2022-blake3-aes-256-gcm\", \"disabled\": true"),
+		  ELEMENT("9", KEY3, ""), "0.0.0.0:2 with 2022-blake3-aes-128-gcm has gone" },
+		{ ELEMENT("1", KEY1, USER("x")), ELEMENT("2", KEY2, USER("y") ", \"mode\": \"udp_only\""),
+		  ELEMENT("9", KEY3, ""), "0.0.0.0:2 with 2022-blake3-aes-128-gcm" },
+	};
+
+	(void)state;
+	start_server(three_servers(ELEMENT("1", KEY1, USER("alice")),
+				   ELEMENT("2", KEY2, USER("bob")), ELEMENT("9", KEY3, "")));
+	check_names("alice", "bob");
+	assert_string_equal(reloads(three_servers(ELEMENT("9", KEY3, ""),
+						  ELEMENT("2", KEY2, USER("bert")),
+						  ELEMENT("1", KEY1, USER("anna")))),
+			    "");
+	check_names("anna", "bert");
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+		write_file("c.json", three_servers(refused[i].first, refused[i].second,
+						   refused[i].third));
+		assert_int_equal(settings_reload(&settings, &reason), -1);
+		if (!strstr(reason.text, refused[i].why))
+			fail_msg("%u: '%s' does not say '%s'", (unsigned)i, reason.text,
+				 refused[i].why);
+		check_names("anna", "bert");
+	}
+	/* One that was never served may come and go. */
+	says(reloads("{\"servers\": ["
+				    ELEMENT("2", KEY2, ", \"method\": \"2022-blake3-aes-128-gcm\""
+						       USER("b")) ","
+				    ELEMENT("8", KEY2, ", \"disabled\": true") ","
+				    ELEMENT("9", KEY3, ", \"method\": \"2022-blake3-aes-128-gcm\"") ","
+				    ELEMENT("1", KEY1, ", \"method\": \"2022-blake3-aes-128-gcm\""
+						       USER("a")) "]}"),
+	     "method");
+	check_names("a", "b");
+	settings_free(&settings);
+}
+
+static unsigned count(const char *text, const char *word)
+{
+	unsigned n = 0;
+
+	while ((text = strstr(text, word))) {
+		text += strlen(word);
+		n++;
+	}
+	return n;
+}
+
+/* After 20 warnings about a file the others are summed up, wherever in it they stand. */
+static void test_many_warnings(void **state)
+{
+	static const char ten[] = "\"a\": 1, \"a\": 1, \"a\": 1, \"a\": 1, \"a\": 1, "
+				  "\"a\": 1, \"a\": 1, \"a\": 1, \"a\": 1, \"a\": 1, ";
+	char text[2048];
+
+	(void)state;
+	snprintf(text, sizeof text,
+		 "{%s\"timeout\": 1, \"timeout\": 2, \"servers\": [{%s\"password\": \"x\"}, "
+		 "{%s\"server_port\": 2, \"password\": \"y\"}], %s\"server_port\": 1}",
+		 ten, ten, ten, ten);
+	write_file("c.json", text);
+	ends(PROGRAM_SERVER, "-c c.json", 100, "c.json: ... and 21 more warnings like these\n", "");
+	assert_int_equal(count(err, "key 'a' is not known, ignored"), 19);
+	assert_int_equal(count(err, "key 'timeout' is there more than once"), 1);
+	start_server(text);
+	assert_int_equal(count(reloads(text), "key 'a' is not known, ignored"), 19);
+	assert_int_equal(count(err, "more warnings like these"), 1);
+	settings_free(&settings);
 }
 
 /* A pipe may bring the settings at the start. Nobody waits for it to bring them again. */
@@ -1146,7 +1258,7 @@ static void test_reload_of_what_stays(void **state)
 	assert_int_equal(settings.top.server[0].port, 9);
 	says(reloads("{\"server_port\": 9, \"password\": \"x\", \"timeout\": 9,"
 		     " \"servers\": [{\"server_port\": 1, \"password\": \"z\", \"name\": \"n\"}]}"),
-	     "servers[0].server_port, servers[0].password");
+	     "servers");
 	assert_string_equal(reloads(good), "");
 	settings_free(&settings);
 }
@@ -1333,6 +1445,8 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_reload_of_servers),
+		cmocka_unit_test(test_reload_of_other_servers),
+		cmocka_unit_test(test_many_warnings),
 		cmocka_unit_test(test_pipe),
 		cmocka_unit_test(test_reload_of_what_stays),
 		cmocka_unit_test(test_reload_under_options),
