@@ -11,7 +11,7 @@
 
 enum {
 	DNS_OUT_MAX = 256,
-	DNS_SHARES = 256 /* those who ask are told apart by so much; 0: ourselves, without a limit */
+	DNS_SHARES = 256 /* who asks is told apart by so much; 0: ourselves, without a limit */
 };
 
 enum dns_asked { DNS_ASKED, DNS_BUSY, DNS_NO_SERVER };

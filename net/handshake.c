@@ -159,8 +159,9 @@ enum step handshake_open(struct session *s)
 		if (room == 0)
 			return WAIT;
 		had = take_raw(s, buf);
+		/* Who waits for its target does not hold another block for a few bytes. */
 		if (room > BLOCK_ROOM - had % BLOCK_ROOM)
-			room = BLOCK_ROOM - had % BLOCK_ROOM; /* who waits for its target holds no block for a few bytes */
+			room = BLOCK_ROOM - had % BLOCK_ROOM;
 
 		enum step step = read_near(s, buf + had, room, &n);
 		if (step != DONE)

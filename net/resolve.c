@@ -24,8 +24,8 @@
 #include <string.h>
 
 enum {
-	ENTRIES = 4096, /* names asked, waiting, cached or held at once */
-	IDLE_MAX = 512, /* of these, cached and not held */
+	ENTRIES = 4096,		 /* names asked, waiting, cached or held at once */
+	IDLE_MAX = 512,		 /* of these, cached and not held */
 	SHARE_MAX = ENTRIES / 8, /* asked or waiting for one share */
 	BUCKETS = 1024,
 	TIMEOUT = 10000, /* ms, unless the options say otherwise */

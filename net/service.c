@@ -169,7 +169,7 @@ static void listener_woken(struct source *source)
 
 /* The address of one end of a socket; its port, 0 if there is none. */
 static uint16_t address_of(int fd, int (*ask)(int, struct sockaddr *, socklen_t *),
-			       struct address *to)
+			   struct address *to)
 {
 	struct sockaddr_storage at;
 	socklen_t len = sizeof(at);

@@ -28,12 +28,11 @@
 
 enum { LEARN, ROUTE, CONNECT, RELAY, SILENT, ATTEND };
 
-enum { FAREWELL_PART = 60 }; /* of the handshake time: until an end of the near side is answered by ours */
+/* Of the handshake time: until an end of the near side is answered by ours. */
+enum { FAREWELL_PART = 60 };
 
-enum { /* ms between looks whether the kernel has sent everything before a reset: as long as nothing moved */
-	UNSENT_LOOK_MIN = 20,
-	UNSENT_LOOK_MAX = 1000
-};
+/* ms between looks whether the kernel has sent everything before a reset: as long as nothing moved. */
+enum { UNSENT_LOOK_MIN = 20, UNSENT_LOOK_MAX = 1000 };
 
 static const char *const why_text[WHY_COUNT] = {
 	[WHY_DONE] = "done",

@@ -507,9 +507,9 @@ static void test_farewell(void **state)
 		const char *bytes;
 		size_t n;
 	} noise[] = {
-		{ "\1\177", 2 },		   /* half an address */
+		{ "\1\177", 2 },		 /* half an address */
 		{ "\1\177\0\0\1\0\1noise", 12 }, /* refused */
-		{ "\3\4abcd\0\120noise", 13 },	   /* nobody answers for that name */
+		{ "\3\4abcd\0\120noise", 13 },	 /* nobody answers for that name */
 		{ "\7noise", 6 },
 	};
 	unsigned char request[] = { 1, 127, 0, 0, 1, 0, 0, 'h', 'i' }, got[8];
@@ -523,7 +523,8 @@ static void test_farewell(void **state)
 	assert_int_equal(wire_key_set(&world.server.key, wire_find("none"), world.key), 0);
 	world.server.key.server = true;
 	uint64_t always = farewell("\1", 1);
-	assert_in_range(always, world.server.handshake_time / 60, world.server.handshake_time / 60 + 50);
+	assert_in_range(always, world.server.handshake_time / 60,
+			world.server.handshake_time / 60 + 50);
 	for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++)
 		assert_in_range(farewell(noise[i].bytes, noise[i].n), always - 10, always + 10);
 
