@@ -13,17 +13,23 @@ struct features {
 	unsigned leaf1_c, leaf7_b, leaf7_c;
 };
 
+/* Once: under a hypervisor each question takes as long as thousands of other instructions, and every
+ * key asks. */
 static struct features ask(void)
 {
-	struct features f = { 0, 0, 0 };
+	static struct features f;
+	static bool asked;
 	unsigned a, b, c, d;
 
+	if (asked)
+		return f;
 	if (__get_cpuid(1, &a, &b, &c, &d))
 		f.leaf1_c = c;
 	if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
 		f.leaf7_b = b;
 		f.leaf7_c = c;
 	}
+	asked = true;
 	return f;
 }
 
