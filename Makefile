@@ -225,7 +225,7 @@ fuzz-check:
 	@$(MAKE) FLAVOUR=san fuzzers
 	@sh tests/fuzz/driver/check.sh $(fuzzers:%=build/san/fuzz/%)
 
-# --- structure: what the design promises, checked
+# --- structure: what the source promises, checked
 
 .PHONY: layers budget size man-check
 layers:

@@ -1,5 +1,5 @@
 /*
- * ss-server: the near side is sealed; the first opened bytes say where to go (PROTOCOL section 1).
+ * ss-server: the near side is sealed; the first opened bytes say where to go.
  */
 #include "applets/applet.h"
 #include "core/log.h"

@@ -125,7 +125,7 @@ struct settings {
 	bool ipv6_first;
 
 	/* Limits and times. */
-	unsigned timeout;	       /* seconds; contract of -t */
+	unsigned timeout;	       /* seconds; ss-local(1), -t */
 	unsigned udp_timeout;	       /* seconds; 0: derived from timeout */
 	unsigned udp_max_associations; /* 0: derived from the descriptors that are allowed */
 	unsigned mtu;		       /* 0: datagrams go whole */

@@ -1,5 +1,6 @@
 /*
- * See blake3.h, and PROTOCOL appendix A for the function. Called for each handshake of SIP022 and
+ * See blake3.h, and the paper "BLAKE3: one function, fast everywhere" for the function. Called for
+ * each handshake of SIP022 and
  * when keys are read. Portable and scalar: 80 ns a block are no cost beside a handshake.
  */
 #include "crypto/blake3.h"

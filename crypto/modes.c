@@ -1,6 +1,6 @@
 /*
  * Modes of operation over any block cipher: CFB with whole blocks, bytes and bits, OFB, CTR
- * (PROTOCOL 3.2; NIST SP 800-38A). Reached through stream.c's table.
+ * (NIST SP 800-38A). Reached through stream.c's table.
  *
  * state->at tells how many bytes of the present block are used up. CFB keeps in that block what
  * was used as ciphertext, which is fed back, and what was not as key stream; OFB keeps the key

@@ -1,5 +1,5 @@
 /*
- * See rc4.h; and the methods made of it (PROTOCOL 3.2): with the key as it is, so that all streams
+ * See rc4.h; and the methods made of it: with the key as it is, so that all streams
  * are the same, or with one made of key and IV. Reached through stream.c's table.
  */
 #include "crypto/rc4.h"

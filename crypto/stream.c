@@ -1,5 +1,5 @@
 /*
- * The table of stream ciphers (PROTOCOL 3.3), and the one that is none. Called when settings are
+ * The table of stream ciphers, and the one that is none. Called when settings are
  * read and for listings; what it returns is const and lives for ever.
  */
 #include "crypto/stream.h"

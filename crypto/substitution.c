@@ -1,5 +1,5 @@
 /*
- * The method `table` (PROTOCOL 3.4): every byte is replaced by another, always by the same one. The
+ * The method `table`: every byte is replaced by another, always by the same one. The
  * permutation comes from the first 8 bytes of the key, which kdf_password() begins with the MD5 of
  * the password, as this method wants it. Reached through stream.c's table.
  */

@@ -39,7 +39,7 @@ static void set_ipv6_unmapped(struct endpoint *endpoint, const unsigned char ip[
 		set_host(endpoint, ENDPOINT_IPV6, ip, IPV6_BYTES);
 }
 
-/* The wire: PROTOCOL section 1 */
+/* The wire: as SOCKS5 writes addresses (RFC 1928, 5), which all of shadowsocks shares */
 
 int endpoint_read(struct endpoint *endpoint, const unsigned char *bytes, size_t n)
 {

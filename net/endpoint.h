@@ -1,6 +1,6 @@
 /*
  * Where a connection goes: an address or a host name, and a port. The only parser and printer
- * of type/host/port in the program, for the wire (PROTOCOL section 1, SOCKS5), for sockets and
+ * of type/host/port in the program, for the wire (as in SOCKS5: RFC 1928, 5), for sockets and
  * for people. No I/O.
  */
 #ifndef NET_ENDPOINT_H

@@ -1,5 +1,5 @@
 /*
- * Datagrams of the sealed side, every method family (PROTOCOL 3.1, 4.3, 5.4 to 5.6, 6.3). One
+ * Datagrams of the sealed side, every method family (SIP004, SIP022 and SIP023, UDP). One
  * engine drives them all; it keeps the states below in its associations. No I/O, no heap.
  *
  * Sealing builds the packet around a payload that has PACKET_HEAD bytes of room in front and

@@ -1,5 +1,5 @@
 /*
- * SIP004 packets (PROTOCOL 4.3): salt, AEAD(address, payload), every one with a salt, and so a key,
+ * SIP004, UDP: salt, AEAD(address, payload), every one with a salt, and so a key,
  * of its own. Called through packet.c; owns nothing. No I/O.
  */
 #include "net/packet.h"

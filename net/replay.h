@@ -1,6 +1,6 @@
 /*
- * The salts that were seen (design: replay memory; PROTOCOL 7). 48-bit keyed fingerprints in
- * buckets of one cache line; two halves in turn, so between half of the capacity and all of it is
+ * The salts that were seen, so that what is recorded and sent again is refused. 48-bit keyed
+ * fingerprints in buckets of one cache line; two halves in turn, so between half of the capacity and all of it is
  * remembered. The mapping is shared with children forked later and reserved once; a half is filled
  * level by level, each as large as all before it, so memory is touched as it is needed, from 64 KB
  * on, entries never move, and growing forgets nothing. One for TCP, one for UDP. No I/O.

@@ -1,5 +1,5 @@
 /*
- * The salts of SIP022 requests of the last minute (PROTOCOL 5.3). Exact, unlike net/replay.h: a
+ * The salts of SIP022 requests of the last minute (SIP022, TCP: replay protection). Exact, unlike net/replay.h: a
  * request is refused for its salt only if that very salt came before. Only salts of requests that
  * proved to be right enter; when there is no room for another, it is refused: nothing is forgotten
  * early, nor because a clock was set. Shared with processes forked later; memory is touched as it

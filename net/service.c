@@ -23,9 +23,9 @@ enum {
 	CONNECT_TIME_MAX = 10000, /* ms */
 	HANDSHAKE_MIN = 40000,
 	HANDSHAKE_SPAN = 60000,		       /* ms */
-	SERVER_IDLE_MIN = 24 * 60 * 60 * 1000, /* ms; contract 2.9 */
-	ASSOC_MIN = 10000,		       /* ms; contract 2.9 */
-	SESSION_MIN = 60000 /* of SIP022: whose packets are that long in time (PROTOCOL 5.6) */
+	SERVER_IDLE_MIN = 24 * 60 * 60 * 1000, /* ms; as shadowsocks-libev 3.3.5 */
+	ASSOC_MIN = 10000,		       /* ms; as shadowsocks-libev 3.3.5 */
+	SESSION_MIN = 60000 /* of SIP022: whose packets are that long in time (SIP022, UDP) */
 };
 
 /* A time that neither tells what was sent nor which program answers: it hangs on the key alone. */

@@ -30,7 +30,7 @@ struct service {
 	struct wire_key key;	    /* near side sealed: what clients must know */
 	struct upstreams upstreams; /* far side sealed: where to relay to */
 	const void *own;	    /* what the role needs besides; the engine does not look */
-	uint64_t timeout;	    /* ms; contract: `timeout` */
+	uint64_t timeout;	    /* ms; the setting `timeout` */
 	uint64_t udp_timeout;	    /* ms; 0: follows from that */
 	unsigned mtu; /* bytes of an IP packet between client and server; 0: no limit */
 

@@ -1,6 +1,6 @@
 /*
  * SOCKS5 as bytes: what a client says and what it is answered. Called by the applet that listens
- * to applications; owns nothing. Every message is laid out in PROTOCOL 8.1.
+ * to applications; owns nothing. The messages are those of RFC 1928 and RFC 1929.
  */
 #include "net/socks.h"
 

@@ -1,5 +1,5 @@
 /*
- * SOCKS5 messages (RFC 1928, RFC 1929; PROTOCOL 8.1): parsers and writers, no I/O. Parsers return
+ * SOCKS5 messages (RFC 1928, RFC 1929): parsers and writers, no I/O. Parsers return
  * > 0 bytes used, 0 need more, -1 malformed; they may be called with any prefix.
  */
 #ifndef NET_SOCKS_H
@@ -47,7 +47,7 @@ int socks_read_request(const unsigned char *bytes, size_t n, unsigned *command,
  * SOCKS_REPLY_MAX; a bound name is not possible. */
 size_t socks_write_reply(unsigned char *to, enum socks_reply reply, const struct endpoint *bound);
 
-/* A datagram's head (PROTOCOL 8.3): its bytes, or -1: malformed, or a fragment, which nobody sends. An empty name is
+/* A datagram's head (RFC 1928, 7): its bytes, or -1: malformed, or a fragment, which nobody sends. An empty name is
  * malformed. */
 int socks_read_datagram(const unsigned char *bytes, size_t n, struct endpoint *target);
 

@@ -1,5 +1,5 @@
 /*
- * The sliding window over the packet numbers of one session (PROTOCOL 5.6). A number passes once;
+ * The sliding window over the packet numbers of one session (SIP022, UDP: replay protection). A number passes once;
  * numbers come in any order, as long as they are not older than the newest by WINDOW_SIZE or more.
  * Looking and taking are apart, because the state may change only for a packet that proved to be
  * right in everything else. Zeroed: nothing was seen, any number may come first. No I/O.

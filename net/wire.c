@@ -78,7 +78,7 @@ static const struct wire_method methods[] = {
 	STREAM("none"),
 };
 
-/* Names that go-shadowsocks2 gave the same methods (PROTOCOL 4.1), and other programs (3.3). */
+/* Names that go-shadowsocks2 gave the same methods, and other programs. */
 static const struct {
 	const char *alias, *name;
 } aliases[] = {

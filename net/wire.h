@@ -115,7 +115,7 @@ struct wire_opened {
 	size_t need;	/* bytes that the unfinished chunk must have in all before it is worth a call */
 };
 
-/* The method of this name (any case; also by an alias of PROTOCOL 4.1), or NULL. wire_list: for listing,
+/* The method of this name (any case; also by an alias of other programs), or NULL. wire_list: for listing,
  * without the aliases; NULL after the last. */
 const struct wire_method *wire_find(const char *name);
 const struct wire_method *wire_list(unsigned i);

@@ -1,5 +1,5 @@
 /*
- * SIP022 and SIP023 streams (PROTOCOL 5.1 to 5.3, 6.2):
+ * SIP022 and SIP023, TCP:
  *
  *	request:  salt, identity headers, AEAD(fixed header), AEAD(variable header), chunks
  *	answer:   salt, AEAD(header), AEAD(first payload), chunks

@@ -1,5 +1,5 @@
 /*
- * SIP004, the AEAD ciphers of 2017 (PROTOCOL 4.2): each direction is a salt and then chunks, of which
+ * SIP004, the AEAD ciphers of 2017, TCP: each direction is a salt and then chunks, of which
  * the first of a request begins with the address. Called through wire.c; owns nothing. No I/O.
  */
 #include "net/wire.h"

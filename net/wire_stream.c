@@ -1,5 +1,5 @@
 /*
- * Stream ciphers (PROTOCOL 3):
+ * Stream ciphers, which are older than the SIPs:
  *
  *	each direction: IV, then the encrypted stream, however it is cut
  *	each packet:    IV, then the encrypted header and payload

@@ -67,7 +67,7 @@ static void test_defaults(void **state)
 	assert_string_equal(print(&settings.local), "127.0.0.1:1080");
 	assert_string_equal(settings.top.method->name, "chacha20-ietf-poly1305");
 	assert_int_equal(settings.top.key.key_len, 32);
-	/* PROTOCOL 2.1: the key of "foobar" */
+	/* EVP_BytesToKey of "foobar" */
 	assert_memory_equal(settings.top.key.key,
 			    "\x38\x58\xf6\x22\x30\xac\x3c\x91\x5f\x30\x0c\x66", 12);
 	assert_null(settings.top.password);
@@ -404,7 +404,7 @@ static void test_small_values(void **state)
 
 static const char psk16[] = "LCTSqb8wAfNqCkDbgDWu/Q==", upsk16[] = "3SGSqCks7mX0ZA9GrUEykQ==";
 static const char psk32[] = "LCTSqb8wAfNqCkDbgDWu/aQZD6bwN+NULlzQih4t4k0=";
-static const unsigned char psk_bytes[] = { /* PROTOCOL 15.3, 15.5 */
+static const unsigned char psk_bytes[] = { /* psk32, decoded */
 					   0x2c, 0x24, 0xd2, 0xa9, 0xbf, 0x30, 0x01, 0xf3,
 					   0x6a, 0x0a, 0x40, 0xdb, 0x80, 0x35, 0xae, 0xfd,
 					   0xa4, 0x19, 0x0f, 0xa6, 0xf0, 0x37, 0xe3, 0x54,
@@ -452,7 +452,7 @@ static void test_method_names(void **state)
 		accepts(PROGRAM_SERVER, of_server(names[i][0], "foobar"));
 		assert_string_equal(settings.top.method->name, names[i][1]);
 		assert_true(settings.top.key.server);
-		/* PROTOCOL 2.1: the first bytes of the key of "foobar", whatever its length */
+		/* EVP_BytesToKey of "foobar": the first bytes, whatever its length */
 		assert_memory_equal(settings.top.key.key, "\x38\x58\xf6\x22\x30\xac\x3c\x91", 8);
 		settings_free(&settings);
 	}
@@ -544,7 +544,7 @@ static void test_chain(void **state)
 	assert_memory_equal(settings.top.key.key, psk_bytes, 16);
 	assert_int_equal(settings.top.key.identity_count, 1);
 	assert_memory_equal(settings.top.key.identities[0].key, "\xdd\x21\x92\xa8", 4);
-	/* PROTOCOL 15.6: BLAKE3(uPSK) */
+	/* SIP023: BLAKE3(uPSK) */
 	assert_memory_equal(settings.top.key.identities[0].next, "\x43\xe6\x2a\xf7", 4);
 	settings_free(&settings);
 
@@ -937,7 +937,7 @@ static void test_fatal(void **state)
 
 static void test_secrets(void **state)
 {
-	/* The key of "foobar", 16 bytes: PROTOCOL 2.1 */
+	/* EVP_BytesToKey of "foobar", 16 bytes */
 	static const char key[] = " 38 58 f6 22 30 ac 3c 91 5f 30 0c 66 43 12 c6 3f config";
 
 	(void)state;

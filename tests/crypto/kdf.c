@@ -16,7 +16,7 @@ static void check_password(const char *password, size_t n, const char *key)
 	assert_int_equal(got[n], 0x55);
 }
 
-/* PROTOCOL 2.1 and 2.2; RFC 5869, cases 4 and 7. */
+/* EVP_BytesToKey; SIP004's subkey; RFC 5869, cases 4 and 7. */
 static void a_few(void **state)
 {
 	static const char foobar[] =

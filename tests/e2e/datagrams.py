@@ -1,5 +1,5 @@
-"""Datagrams for tests: targets and clients, and packets of SIP004, of stream ciphers and of SIP022 (PROTOCOL 3.1,
-4.3, 5.4, 5.5, 6.3), written apart from the programs.
+"""Datagrams for tests: targets and clients, and packets of SIP004, of stream ciphers and of SIP022,
+written apart from the programs.
 """
 import contextlib
 import os

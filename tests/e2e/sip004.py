@@ -1,4 +1,4 @@
-"""The other end of the wire, in Python: SIP004 streams (PROTOCOL sections 1, 2 and 4), written
+"""The other end of the wire, in Python: SIP004 streams, written
 apart from the programs.
 
 A test is a client of ss-server or the server of ss-local with it, and sees every salt, chunk and

@@ -1,5 +1,5 @@
-"""The client's end of the wire, in Python: requests of SIP022 and SIP023 (PROTOCOL 5.1, 6.2), written apart from the
-programs. All that is hashed fits one block, so BLAKE3 is one compression here (PROTOCOL, appendix A).
+"""The client's end of the wire, in Python: requests of SIP022 and SIP023, written apart from the
+programs. All that is hashed fits one block, so BLAKE3 is one compression here.
 """
 import os
 import struct

@@ -1,4 +1,4 @@
-"""The other end of the wire, in Python: stream ciphers (PROTOCOL sections 1 to 3), written apart from the programs."""
+"""The other end of the wire, in Python: stream ciphers, written apart from the programs."""
 import hashlib
 import os
 import warnings

@@ -1,4 +1,4 @@
-"""Options, exit codes and streams as contract.md tells them (2.1, 2.4, 2.9)."""
+"""Options, exit codes and streams: those of shadowsocks-libev 3.3.5, and where ours say more."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""SOCKS5 on the near side of local: what is offered, asked for and refused (PROTOCOL 8.1)."""
+"""SOCKS5 on the near side of local: what is offered, asked for and refused (RFC 1928, RFC 1929)."""
 
 import kit
 import pytest

@@ -1,5 +1,5 @@
 /*
- * Endpoints: the vectors of PROTOCOL section 1 byte by byte, every odd spelling of an address
+ * Endpoints: their form on the wire byte by byte, every odd spelling of an address
  * (SK09), host:port strings (CF05), names at their limits (SK05).
  */
 #include "net/endpoint.h"

@@ -1,5 +1,5 @@
 /*
- * SOCKS5: the vectors of PROTOCOL 8.1 in every prefix (SK01), method lists (SK03), commands
+ * SOCKS5: the messages of RFC 1928 and RFC 1929 in every prefix (SK01), method lists (SK03), commands
  * (SK07), logins (SK17).
  */
 #include "net/socks.h"

@@ -213,7 +213,7 @@ static size_t request_text(const struct json *v, unsigned char *to)
 	return n;
 }
 
-/* PROTOCOL 15.3: a request whole, as an example that needs no file. */
+/* A request whole, as an example that needs no file. */
 static void one_request(void **state)
 {
 	unsigned char psk[16], right[] = "\x03\x0b"

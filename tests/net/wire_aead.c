@@ -188,7 +188,7 @@ static void names(void **state)
 	assert_int_equal(wire_key_len(wire_find("aes-192-gcm")), 24);
 }
 
-/* PROTOCOL 15.1: the start of a request of aes-256-gcm. */
+/* The start of a request of aes-256-gcm. */
 static void one_request(void **state)
 {
 	unsigned char bytes[WIRE_KEY_MAX], wire[200],

@@ -1,5 +1,5 @@
 /*
- * The sizes of what exists once per connection, against the design's budgets. The compiler refuses
+ * The sizes of what exists once per connection, against their budgets. The compiler refuses
  * a breach; the program says how much is left. Run by `make budget`.
  */
 #include "core/block.h"
