@@ -44,7 +44,6 @@ static struct print *place_for(struct prints *prints, unsigned first, const char
 	*print = (struct print){ .hash = { 0 } };
 	snprintf(print->name, sizeof print->name, "%s", name);
 	return print;
-	*print = (struct print){ .hash = { 0 } };
 }
 
 /* Note one member, whose name is known; `front` is of what it is a member. */
@@ -73,8 +72,6 @@ static int take_members(struct prints *prints, const struct options *o, const ch
 	unsigned first = prints->count;
 
 	for (const struct json *j = object->first; j; j = j->next)
-	unsigned first = prints->count;
-
 		if (strcmp(j->name, "servers") && options_reads(o, j->name) &&
 		    take(prints, first, front, j) < 0)
 			return -1;
@@ -97,8 +94,6 @@ int prints_take(struct prints *prints, const struct options *o, enum program pro
 	if (program == PROGRAM_SERVER) /* whether there are any */
 		return place_for(prints, prints->count, "servers") ? 0 : -1;
 	for (const struct json *j = servers->first; j; j = j->next) {
-	if (program == PROGRAM_SERVER) /* whether there are any */
-		return place_for(prints, prints->count, "servers") ? 0 : -1;
 		snprintf(front, sizeof front, "servers[%u].", i++);
 		if (take_members(prints, &element, front, j) < 0)
 			return -1;
@@ -166,21 +161,6 @@ unsigned prints_compare(const struct prints *old, const struct prints *fresh, ch
 }
 
 void prints_free(struct prints *prints)
-unsigned prints_compare(const struct prints *old, const struct prints *fresh, char *names,
-			size_t size)
-{
-	const struct print **was = sort(old), **is = sort(fresh);
-	unsigned count = 0;
-
-	names[0] = 0;
-	if (was && is)
-		count = tell_missing(fresh, was, old->count, true, names, size) +
-			tell_missing(old, is, fresh->count, false, names, size);
-	free(was);
-	free(is);
-	return count;
-}
-
 {
 	free(prints->all);
 	sodium_memzero(prints, sizeof *prints);
