@@ -474,6 +474,7 @@ static void test_early_payload_is_a_block(void **state)
 	close(far);
 	close(listener);
 	world_rests();
+	wire_key_wipe(&world.server.key);
 	world_close();
 }
 
@@ -543,6 +544,7 @@ static void test_farewell(void **state)
 	close(far);
 	close(listener);
 	world_rests();
+	wire_key_wipe(&world.server.key);
 	world_close();
 }
 
