@@ -5,23 +5,25 @@
  */
 #include "applets/settings_table.h"
 
+#include "crypto/sha1.h"
+
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Containers lie in each other JSON_DEPTH deep at most. */
-static void add(crypto_generichash_state *hash, const struct json *j)
+static void add(struct sha1_hmac *hash, const struct json *j)
 {
 	const uint32_t lengths[] = { j->type, j->name_len, j->len };
 
-	crypto_generichash_update(hash, (const unsigned char *)lengths, sizeof lengths);
+	sha1_hmac_add(hash, lengths, sizeof lengths);
 	if (j->name)
-		crypto_generichash_update(hash, (const unsigned char *)j->name, j->name_len);
+		sha1_hmac_add(hash, j->name, j->name_len);
 	if (j->text)
-		crypto_generichash_update(hash, (const unsigned char *)j->text, j->len);
+		sha1_hmac_add(hash, j->text, j->len);
 	for (const struct json *child = j->first; child; child = child->next)
 		add(hash, child);
-	crypto_generichash_update(hash, (const unsigned char *)"", 1); /* its end */
+	sha1_hmac_add(hash, "", 1); /* its end */
 }
 
 /* Room for one more; a key that stands twice in an object, whose prints begin with the first, counts
@@ -49,7 +51,7 @@ static struct print *place_for(struct prints *prints, unsigned first, const char
 /* Note one member, whose name is known; `front` is of what it is a member. */
 static int take(struct prints *prints, unsigned first, const char *front, const struct json *j)
 {
-	crypto_generichash_state hash;
+	struct sha1_hmac hash;
 	char name[PRINT_NAME];
 	struct print *print;
 
@@ -59,10 +61,9 @@ static int take(struct prints *prints, unsigned first, const char *front, const 
 	print = place_for(prints, first, name);
 	if (!print)
 		return -1;
-	crypto_generichash_init(&hash, prints->key, sizeof prints->key, sizeof print->hash);
+	sha1_hmac_begin(&hash, prints->key, sizeof prints->key);
 	add(&hash, j);
-	crypto_generichash_final(&hash, print->hash, sizeof print->hash);
-	sodium_memzero(&hash, sizeof hash);
+	sha1_hmac_end(&hash, print->hash);
 	return 0;
 }
 

@@ -71,7 +71,7 @@ void settings_forget_start(struct settings *settings);
 
 /* settings_prints.c: keyed hashes of what a file says, by which a later one is compared with it:
  * secrets are not kept for that. */
-enum { PRINT_HASH = 16, PRINT_NAME = 96 };
+enum { PRINT_HASH = 20, /* HMAC-SHA1 */ PRINT_NAME = 96 };
 
 struct print {
 	char name[PRINT_NAME]; /* "method", "servers[2].method" */
