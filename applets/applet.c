@@ -238,7 +238,7 @@ static bool v6only(const struct endpoint *at, const struct endpoint *all, unsign
 
 /* Listen on an address, or on the first address of a name. NULL, or why that failed. */
 static const char *listen_on(struct service *service, const struct endpoint *at, bool only6,
-		     int (*begin)(struct service *, const struct endpoint *, bool))
+			     int (*begin)(struct service *, const struct endpoint *, bool))
 {
 	struct endpoint literal = *at;
 
@@ -268,7 +268,8 @@ static unsigned listen_on_each(unsigned i, const char *listening,
 	char text[ENDPOINT_TEXT];
 
 	for (unsigned a = 0; a < n; a++) {
-		const char *why = listen_on(&program.services[i], &at[a], v6only(&at[a], at, n), begin);
+		const char *why =
+			listen_on(&program.services[i], &at[a], v6only(&at[a], at, n), begin);
 
 		endpoint_print(&at[a], text, sizeof(text));
 		if (why) {

@@ -56,7 +56,8 @@ static void reload(struct service *services, const struct settings *settings)
 	if (count)
 		log_info("reloaded: %u users", count);
 	else
-		log_warn("only users are reloaded yet, and there are none: everything stays as it is");
+		log_warn("only users are reloaded yet, and there are none: everything stays as it "
+			 "is");
 }
 
 static unsigned listen_on(const struct settings *settings, unsigned i, const struct endpoint **at)

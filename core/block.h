@@ -23,8 +23,8 @@ struct block_pool {
 	char *base;
 	uint32_t *free; /* stack of the numbers of blocks not leased, the latest returned on top */
 	uint32_t max;	/* the ceiling, blocks */
-	uint32_t
-		touched; /* blocks that were ever leased: numbers below it are leased or in `free` */
+	/* blocks that were ever leased: numbers below it are leased or in `free` */
+	uint32_t touched;
 	uint32_t leased;     /* blocks out now */
 	uint32_t free_count; /* entries of `free` */
 	uint32_t cold;	     /* entries at the bottom of `free` whose memory the kernel has back */

@@ -85,7 +85,8 @@ struct options {
 	unsigned program; /* one bit */
 	void *into;	  /* the struct with the fields; defaults are there already */
 	struct options_reason *reason;
-	struct options *whole; /* of which this reads a part, and which counts its warnings; or NULL */
+	/* of which this reads a part, and which counts its warnings; or NULL */
+	struct options *whole;
 	/* The rest belongs to options.c. */
 	unsigned warnings; /* about the file */
 	const char *file;

@@ -52,8 +52,8 @@ struct dns_ask {
 	struct dns_question *question; /* NULL when the owner left or was answered */
 	uint64_t impatient;	       /* when to stop waiting for the other family; 0: not yet */
 	uint8_t share;
-	uint8_t suffixes;	       /* of the search list, tried so far */
-	struct family families[2];     /* A, AAAA */
+	uint8_t suffixes;	   /* of the search list, tried so far */
+	struct family families[2]; /* A, AAAA */
 	char name[ENDPOINT_NAME_MAX + 1];
 };
 

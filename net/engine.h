@@ -38,10 +38,10 @@ enum {
 struct engine {
 	struct slab sessions;
 	struct block_pool blocks;
-	struct slab
-		leases; /* what directions hold beside their wire_state; opened when a key needs it */
-	struct list
-		strangers; /* sessions that have proved nothing yet, or were silenced; oldest first */
+	/* what directions hold beside their wire_state; opened when a key needs it */
+	struct slab leases;
+	/* sessions that have proved nothing yet, or were silenced; oldest first */
+	struct list strangers;
 	struct list guests;	/* all others, oldest first */
 	struct list waiting;	/* sessions that wait for blocks, first come first served */
 	struct session *served; /* was woken from there and has not run yet, or NULL */

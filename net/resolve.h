@@ -32,7 +32,8 @@ struct lookup {
 	void (*done)(struct lookup *); /* called once, later, if the status was pending */
 	const struct answer *answer;   /* valid until resolve_release() */
 	uint8_t status;		       /* enum resolve_status */
-	uint8_t share; /* whose question it is: resolve_share() of a peer, 0: our own. Set before it is asked */
+	/* whose question it is: resolve_share() of a peer, 0: our own. Set before it is asked */
+	uint8_t share;
 };
 
 struct resolve_options {

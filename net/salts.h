@@ -12,17 +12,17 @@
 #include <stdint.h>
 
 enum {
-	SALTS_LIFE = 60, /* seconds: a timestamp may be half of that old, or ahead */
+	SALTS_LIFE = 60,       /* seconds: a timestamp may be half of that old, or ahead */
 	SALTS_LEAST = 1 << 16, /* a capacity that one busy user does not fill for all others */
-	SALTS_LEN = 32	 /* bytes of the longest salt */
+	SALTS_LEN = 32	       /* bytes of the longest salt */
 };
 
 struct salts;
 
 enum salts_result {
-	SALTS_NEW,  /* not seen before, and remembered from now on */
-	SALTS_SEEN, /* it came before */
-	SALTS_FULL, /* there is no room to remember it */
+	SALTS_NEW,   /* not seen before, and remembered from now on */
+	SALTS_SEEN,  /* it came before */
+	SALTS_FULL,  /* there is no room to remember it */
 	SALTS_UNSURE /* the clock was set back: whether it came before is not known any more */
 };
 

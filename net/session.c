@@ -548,8 +548,9 @@ static void log_end(const struct session *s)
 		endpoint_print(&s->target, target, sizeof(target));
 	const struct user *user = s->up_wire.user;
 
-	log_debug("%s%s%s%s -> %s: %llu bytes up, %llu down, %llu s: %s", peer, user ? " (" : "", user ? user->name : "",
-		  user ? ")" : "", target, (unsigned long long)s->up_bytes, (unsigned long long)s->down_bytes,
+	log_debug("%s%s%s%s -> %s: %llu bytes up, %llu down, %llu s: %s", peer, user ? " (" : "",
+		  user ? user->name : "", user ? ")" : "", target, (unsigned long long)s->up_bytes,
+		  (unsigned long long)s->down_bytes,
 		  (unsigned long long)(reactor_now() - s->began) / 1000, why_text[s->why]);
 }
 

@@ -24,12 +24,12 @@
 enum {
 	WIRE_KEY_MAX = 32,
 	WIRE_SALT_MAX = 32,
-	WIRE_PREFIX_MAX = 16,	 /* fixed bytes of a salt; at most half of a salt, too */
-	WIRE_IDENTITIES = 8,	 /* keys before the last of a chain */
-	WIRE_PADDING_MAX = 900,	 /* bytes in a request (SIP022) */
-	WIRE_CHUNK = 16383,	 /* the largest payload of a SIP004 chunk */
-	WIRE_IOV = 128,		 /* entries that wire_open() and wire_slots() use at most */
-	WIRE_FIRST_ROOM = 1408,	 /* bytes that wire_first() may add to its payload */
+	WIRE_PREFIX_MAX = 16,	  /* fixed bytes of a salt; at most half of a salt, too */
+	WIRE_IDENTITIES = 8,	  /* keys before the last of a chain */
+	WIRE_PADDING_MAX = 900,	  /* bytes in a request (SIP022) */
+	WIRE_CHUNK = 16383,	  /* the largest payload of a SIP004 chunk */
+	WIRE_IOV = 128,		  /* entries that wire_open() and wire_slots() use at most */
+	WIRE_FIRST_ROOM = 1408,	  /* bytes that wire_first() may add to its payload */
 	WIRE_FIRST_PAYLOAD = 8192 /* payload of a first flight at most */
 };
 
@@ -68,16 +68,18 @@ struct wire_key {
 
 	/* Stream ciphers. */
 	const struct stream *stream;
-	void *schedule;	     /* the expanded key */
-	struct slab *leases; /* of objects of wire_lease_size(), two for each session: the owner sets it */
+	void *schedule; /* the expanded key */
+	/* of objects of wire_lease_size(), two for each session: the owner sets it */
+	struct slab *leases;
 
 	/* SIP022. */
 	struct salts *salts;	  /* of requests, for a server; NULL: not checked */
 	uint64_t (*clock)(void);  /* Unix time in seconds; wire_key_set() takes the system's */
 	uint64_t (*steady)(void); /* seconds that never step; the same */
-	uint16_t padding_min;	  /* bytes of padding in a request, chosen at random between these; */
-	uint16_t padding_max;	  /* 0 and 900 by default, at least 1 without payload */
-	bool split_reads;	  /* a request may come in pieces: behind a plugin */
+	/* bytes of padding in a request, chosen at random between these: 0 and 900 by default, at
+	 * least 1 without payload */
+	uint16_t padding_min, padding_max;
+	bool split_reads;		  /* a request may come in pieces: behind a plugin */
 	struct wire_identity *identities; /* a client's, outermost first (SIP023) */
 	unsigned identity_count;
 	struct users *users; /* a server's (SIP023); NULL: clients know the key itself */
@@ -94,16 +96,18 @@ struct wire_state {
 		unsigned char subkey[WIRE_KEY_MAX];
 		struct stream_state stream;
 	};
-	uint64_t nonce;	  /* seals or opens done */
-	uint32_t payload; /* of the chunk whose length is opened but whose payload is not here yet */
-	bool begun;	  /* the salt was sent or taken */
-	bool length_open : 1; /* `payload` is valid */
-	bool header_open : 1; /* and that is the rest of the header of a request (SIP022) */
-	bool salts_full : 1;  /* broken, but not by the peer: see SALTS_FULL and */
+	uint64_t nonce; /* seals or opens done */
+	/* of the chunk whose length is opened but whose payload is not here yet */
+	uint32_t payload;
+	bool begun;	       /* the salt was sent or taken */
+	bool length_open : 1;  /* `payload` is valid */
+	bool header_open : 1;  /* and that is the rest of the header of a request (SIP022) */
+	bool salts_full : 1;   /* broken, but not by the peer: see SALTS_FULL and */
 	bool salts_unsure : 1; /* SALTS_UNSURE */
-	bool broken;	  /* forged, malformed or replayed: it opens nothing more */
-	bool leased;	  /* stream.extra belongs to key->leases */
-	unsigned char salt[WIRE_SALT_MAX]; /* of the request, where the answer must name it (SIP022) */
+	bool broken;	       /* forged, malformed or replayed: it opens nothing more */
+	bool leased;	       /* stream.extra belongs to key->leases */
+	/* of the request, where the answer must name it (SIP022) */
+	unsigned char salt[WIRE_SALT_MAX];
 	struct user *user; /* who sent the request (SIP023); NULL: the key's owner */
 };
 
@@ -111,8 +115,10 @@ struct wire_state {
 struct wire_opened {
 	int iovs;	/* entries of the iovec that point at payloads */
 	size_t payload; /* bytes in them */
-	size_t used;	/* bytes of the buffer that are done with; the rest is an unfinished chunk */
-	size_t need;	/* bytes that the unfinished chunk must have in all before it is worth a call */
+	/* bytes of the buffer that are done with; the rest is an unfinished chunk */
+	size_t used;
+	/* bytes that the unfinished chunk must have in all before it is worth a call */
+	size_t need;
 };
 
 /* The method of this name (any case; also by an alias of other programs), or NULL. wire_list: for listing,
@@ -129,7 +135,8 @@ bool wire_built(const struct wire_method *method);
 /* Make a key from its method and raw key bytes (wire_key_len() of them). All that is optional is off
  * then: set it afterwards. crypto_open() has run. 0, or -1: no memory. The key may be copied; its owner
  * wipes one of the copies, when the others are used no more. */
-int wire_key_set(struct wire_key *key, const struct wire_method *method, const unsigned char *bytes);
+int wire_key_set(struct wire_key *key, const struct wire_method *method,
+		 const unsigned char *bytes);
 void wire_key_wipe(struct wire_key *key);
 
 /* Bytes that a direction needs beside its wire_state, from key->leases; 0: none. */
@@ -141,17 +148,20 @@ void wire_key_chain(struct wire_key *key, struct wire_identity *chain, unsigned 
 
 /* Where to read payload for a burst of at most `batch` payload bytes into buf[0..size): entries of
  * iov (at most WIRE_IOV). Their lengths add up to at most `batch`. */
-int wire_slots(const struct wire_key *key, unsigned char *buf, size_t size, size_t batch, struct iovec *iov);
+int wire_slots(const struct wire_key *key, unsigned char *buf, size_t size, size_t batch,
+	       struct iovec *iov);
 
 /* Seal the `n` > 0 payload bytes that were read into those slots. The sealed bytes lie at buf[0..result).
  * wire_first() has run for this state. */
-size_t wire_seal(const struct wire_key *key, struct wire_state *state, unsigned char *buf, size_t n);
+size_t wire_seal(const struct wire_key *key, struct wire_state *state, unsigned char *buf,
+		 size_t n);
 
 /* The first flight: salt, then one chunk of header || payload. `header` is the target upward, NULL
  * downward (payload must not be empty then). The sealed bytes lie at buf[0..result), which has room for
  * WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD; `payload` lies elsewhere. The salt enters the replay memory. */
-size_t wire_first(const struct wire_key *key, struct wire_state *state, const struct endpoint *header,
-		  const unsigned char *payload, size_t n, unsigned char *buf);
+size_t wire_first(const struct wire_key *key, struct wire_state *state,
+		  const struct endpoint *header, const unsigned char *payload, size_t n,
+		  unsigned char *buf);
 
 /* Open what lies in buf[0..n), in place: 0 with *opened filled, or -1: forged, malformed or replayed. iov
  * has WIRE_IOV entries. Chunks that are good are delivered whatever comes after them, however the stream
@@ -179,14 +189,16 @@ static inline bool wire_authenticated(const struct wire_state *state)
 /* The rest of the interface is for the formats themselves (wire_aead.c, ...). */
 struct wire_format {
 	const struct packet_format *packets;
-	bool forgeable;	 /* whatever comes opens to something: no peer ever proves that it knows the key */
-	bool first_read; /* the first read of a server brings all it needs to authenticate, or it never will */
+	/* whatever comes opens to something: no peer ever proves that it knows the key */
+	bool forgeable;
+	/* the first read of a server brings all it needs to authenticate, or it never will */
+	bool first_read;
 	int (*slots)(const struct wire_key *, unsigned char *, size_t, size_t, struct iovec *);
 	size_t (*seal)(const struct wire_key *, struct wire_state *, unsigned char *, size_t);
-	size_t (*first)(const struct wire_key *, struct wire_state *, const struct endpoint *, const unsigned char *,
-			size_t, unsigned char *);
-	int (*open)(const struct wire_key *, struct wire_state *, unsigned char *, size_t, struct iovec *,
-		    struct wire_opened *);
+	size_t (*first)(const struct wire_key *, struct wire_state *, const struct endpoint *,
+			const unsigned char *, size_t, unsigned char *);
+	int (*open)(const struct wire_key *, struct wire_state *, unsigned char *, size_t,
+		    struct iovec *, struct wire_opened *);
 };
 
 extern const struct wire_format wire_aead, wire_stream, wire_2022;

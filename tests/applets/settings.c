@@ -1108,13 +1108,13 @@ static const char *three_servers(const char *first, const char *second, const ch
 {
 	static char text[2048];
 
-	snprintf(text, sizeof text, "{\"method\": \"2022-blake3-aes-128-gcm\", \"servers\": [%s, %s, %s]}",
-		 first, second, third);
+	snprintf(text, sizeof text,
+		 "{\"method\": \"2022-blake3-aes-128-gcm\", \"servers\": [%s, %s, %s]}", first,
+		 second, third);
 	return text;
 }
 
-#define ELEMENT(port, key, more) \
-	"{\"server_port\": " port ", \"password\": \"" key "\"" more "}"
+#define ELEMENT(port, key, more) "{\"server_port\": " port ", \"password\": \"" key "\"" more "}"
 #define USER(name) \
 	", \"users\": [{\"name\": \"" name "\", \"password\": \"LCTSqb8wAfNqCkDbgDWu/Q==\"}]"
 #define KEY1 "AAECAwQFBgcICQoLDA0ODw=="
@@ -1141,13 +1141,15 @@ static void test_reload_of_other_servers(void **state)
 		  ELEMENT("7", KEY3, ""), "servers[2]: 0.0.0.0:7 with" },
 		{ ELEMENT("1", KEY1, USER("x")), ELEMENT("2", KEY2, USER("y")),
 		  ELEMENT("9", KEY3, USER("z")), "servers[2]: there were no users" },
-		{ ELEMENT("1", KEY1, USER("x")), ELEMENT("2", KEY2, ""),
-		  ELEMENT("9", KEY3, ""), "servers[1]: there are no users any more" },
+		{ ELEMENT("1", KEY1, USER("x")), ELEMENT("2", KEY2, ""), ELEMENT("9", KEY3, ""),
+		  "servers[1]: there are no users any more" },
 		{ ELEMENT("1", KEY1, USER("x")),
-		  ELEMENT("2", KEY2, ", \"method\": \"2022-blake3-aes-256-gcm\", \"disabled\": true"),
+		  ELEMENT("2", KEY2,
+			  ", \"method\": \"2022-blake3-aes-256-gcm\", \"disabled\": true"),
 		  ELEMENT("9", KEY3, ""), "0.0.0.0:2 with 2022-blake3-aes-128-gcm has gone" },
-		{ ELEMENT("1", KEY1, USER("x")), ELEMENT("2", KEY2, USER("y") ", \"mode\": \"udp_only\""),
-		  ELEMENT("9", KEY3, ""), "0.0.0.0:2 with 2022-blake3-aes-128-gcm" },
+		{ ELEMENT("1", KEY1, USER("x")),
+		  ELEMENT("2", KEY2, USER("y") ", \"mode\": \"udp_only\""), ELEMENT("9", KEY3, ""),
+		  "0.0.0.0:2 with 2022-blake3-aes-128-gcm" },
 	};
 
 	(void)state;
@@ -1160,8 +1162,8 @@ static void test_reload_of_other_servers(void **state)
 			    "");
 	check_names("anna", "bert");
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-		write_file("c.json", three_servers(refused[i].first, refused[i].second,
-						   refused[i].third));
+		write_file("c.json",
+			   three_servers(refused[i].first, refused[i].second, refused[i].third));
 		assert_int_equal(settings_reload(&settings, &reason), -1);
 		if (!strstr(reason.text, refused[i].why))
 			fail_msg("%u: '%s' does not say '%s'", (unsigned)i, reason.text,
@@ -1169,13 +1171,21 @@ static void test_reload_of_other_servers(void **state)
 		check_names("anna", "bert");
 	}
 	/* One that was never served may come and go. */
-	says(reloads("{\"servers\": ["
-				    ELEMENT("2", KEY2, ", \"method\": \"2022-blake3-aes-128-gcm\""
-						       USER("b")) ","
-				    ELEMENT("8", KEY2, ", \"disabled\": true") ","
-				    ELEMENT("9", KEY3, ", \"method\": \"2022-blake3-aes-128-gcm\"") ","
-				    ELEMENT("1", KEY1, ", \"method\": \"2022-blake3-aes-128-gcm\""
-						       USER("a")) "]}"),
+	says(reloads("{\"servers\": [" ELEMENT("2", KEY2, ", \"method\": \"2022-blake3-aes-128-gcm\"" USER("b")) "," ELEMENT(
+		     "8", KEY2,
+		     ", \"disabled\": true") "," ELEMENT("9", KEY3,
+							 ", \"method\": "
+							 "\"2022-blake3-aes-128-"
+							 "gcm\"") "," ELEMENT("1", KEY1,
+									      ", "
+									      "\"meth"
+									      "od\": "
+									      "\"2022"
+									      "-blake"
+									      "3-aes-"
+									      "128-"
+									      "gcm"
+									      "\"" USER("a")) "]}"),
 	     "method");
 	check_names("a", "b");
 	settings_free(&settings);

@@ -140,7 +140,8 @@ static void full(void **state)
 			for (uint64_t i = 0; i < sizes[s]; i++)
 				assert_int_equal(add(salts, base + i, now), SALTS_NEW);
 			for (uint64_t i = 0; i < 100; i++)
-				assert_int_equal(add(salts, base + 5000 + i, now + i % 61), SALTS_FULL);
+				assert_int_equal(add(salts, base + 5000 + i, now + i % 61),
+						 SALTS_FULL);
 			for (uint64_t i = 0; i < sizes[s]; i++)
 				assert_int_equal(add(salts, base + i, now + 60), SALTS_SEEN);
 			assert_int_equal(salts_count(salts), sizes[s]);
@@ -160,7 +161,8 @@ static void steady(void **state)
 		for (uint64_t i = 0; i < RATE; i++)
 			assert_int_equal(add(salts, t * RATE + i, NOW + t), SALTS_NEW);
 		for (uint64_t back = 0; back <= 60 && back <= t; back += 20)
-			assert_int_equal(add(salts, (t - back) * RATE + t % RATE, NOW + t), SALTS_SEEN);
+			assert_int_equal(add(salts, (t - back) * RATE + t % RATE, NOW + t),
+					 SALTS_SEEN);
 	}
 	salts_close(salts);
 }
