@@ -280,7 +280,7 @@ CLANG_FORMAT ?= clang-format
 format:
 	$(CLANG_FORMAT) -i $(format_files)
 format-check:
-	$(CLANG_FORMAT) --dry-run -Werror $(format_files)
+	@sh tests/structure/form.sh $(CLANG_FORMAT) $(format_files)
 
 clean:
 	rm -rf build

@@ -54,6 +54,7 @@ left_out() # left_out NAME REASON
 shared=${SS_SHARED:-../shared}
 
 stage layers layers
+stage form format-check
 stage budget budget
 stage size size
 stage unit unit
