@@ -131,6 +131,11 @@ $(B)/obj/flags: FORCE
 	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
 FORCE:
 
+# what runs once, at start, is to be small here, whatever CFLAGS say
+ifeq ($(FLAVOUR),musl)
+$(patsubst %.c,$(B)/obj/%.o,$(filter applets/%,$(lib_sources))): defines = -Os
+endif
+
 ifeq ($(FLAVOUR),musl)
 $(L)/pie.specs: dist/static/pie_specs.sh
 	@mkdir -p $(@D)
