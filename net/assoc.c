@@ -26,8 +26,6 @@ enum {
 	HASH = crypto_shorthash_BYTES
 };
 
-_Static_assert(sizeof(struct assoc) <= 1280, "an association is over its budget");
-
 int assocs_open(struct assocs *assocs, uint32_t max)
 {
 	*assocs = (struct assocs){ .max = max, .bucket_count = 16 };

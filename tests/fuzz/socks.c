@@ -1,4 +1,4 @@
-/* A client's bytes, read as greeting, login and request: what is said to be used is there, and
+/* A client's bytes, read as greeting, login, request and datagram: what is said to be used is there, and
  * an answer within the login lies within the bytes. */
 #include "net/socks.h"
 
@@ -14,6 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	assert(socks_read_greeting(data, size, SOCKS_NO_AUTH, &method) <= (int)size);
 	assert(socks_read_request(data, size, &command, &target, &reply) <= (int)size);
+	assert(socks_read_datagram(data, size, &target) <= (int)size);
 	int n = socks_read_login(data, size, &login);
 	assert(n <= (int)size);
 	if (n > 0)

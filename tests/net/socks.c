@@ -199,6 +199,30 @@ static void replies(void **state)
 	assert_memory_equal(to, "\5\0\0\1\0\0\0\0\0\0", 10);
 }
 
+/* RFC 1928, 7: two bytes that nobody looks at, the number of a fragment, an address. */
+static void datagrams(void **state)
+{
+	static const char whole[] = "\1\2\0\3\1a\0\x35payload";
+	unsigned char head[SOCKS_DATAGRAM_MAX];
+	struct endpoint target;
+
+	(void)state;
+	assert_int_equal(socks_read_datagram((const unsigned char *)whole, sizeof whole, &target), 8);
+	assert_int_equal(target.port, 53);
+	assert_string_equal(target.host, "a");
+	for (size_t n = 0; n < 8; n++)
+		assert_int_equal(socks_read_datagram((const unsigned char *)whole, n, &target), -1);
+	assert_int_equal(socks_read_datagram((const unsigned char *)"\0\0\1\1\1\2\3\4\0\1", 10, &target), -1);
+	assert_int_equal(socks_read_datagram((const unsigned char *)"\0\0\0\2\1\2\3\4\0\1", 10, &target), -1);
+	assert_int_equal(socks_read_datagram((const unsigned char *)"\0\0\0\3\0\0\1", 7, &target), -1);
+
+	assert_int_equal(endpoint_parse(&target, "192.0.2.1:258", 0), 0);
+	assert_int_equal(socks_write_datagram(head, &target), 10);
+	assert_memory_equal(head, "\0\0\0\1\xc0\0\2\1\1\2", 10);
+	target = (struct endpoint){ .type = ENDPOINT_NAME, .len = ENDPOINT_NAME_MAX };
+	assert_int_equal(socks_write_datagram(head, &target), SOCKS_DATAGRAM_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,7 +230,7 @@ int main(void)
 		cmocka_unit_test(other_versions), cmocka_unit_test(login),
 		cmocka_unit_test(requests),	  cmocka_unit_test(request_longest),
 		cmocka_unit_test(bad_addresses),  cmocka_unit_test(pipelined),
-		cmocka_unit_test(replies),
+		cmocka_unit_test(replies),	  cmocka_unit_test(datagrams),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "core/block.h"
 #include "core/reactor.h"
 #include "core/timer.h"
+#include "net/assoc.h"
 #include "net/endpoint.h"
 #include "net/flow.h"
 #include "net/session.h"
@@ -18,7 +19,8 @@ enum {
 	FLOW_MAX = 32,
 	ENDPOINT_MAX = 260,
 	WIRE_STATE_MAX = 96,
-	SESSION_MAX = 1280
+	SESSION_MAX = 1280,
+	ASSOC_MAX = 1280
 };
 
 _Static_assert(sizeof(struct source) <= SOURCE_MAX, "struct source is over its budget");
@@ -27,6 +29,7 @@ _Static_assert(sizeof(struct flow) <= FLOW_MAX, "struct flow is over its budget"
 _Static_assert(sizeof(struct endpoint) <= ENDPOINT_MAX, "struct endpoint is over its budget");
 _Static_assert(sizeof(struct wire_state) <= WIRE_STATE_MAX, "struct wire_state is over its budget");
 _Static_assert(sizeof(struct session) <= SESSION_MAX, "struct session is over its budget");
+_Static_assert(sizeof(struct assoc) <= ASSOC_MAX, "struct assoc is over its budget");
 _Static_assert(sizeof(struct block) + BLOCK_ROOM == BLOCK_SIZE, "a block is not BLOCK_SIZE");
 
 int main(void)
@@ -41,6 +44,7 @@ int main(void)
 		{ "endpoint", sizeof(struct endpoint), ENDPOINT_MAX },
 		{ "wire_state", sizeof(struct wire_state), WIRE_STATE_MAX },
 		{ "session", sizeof(struct session), SESSION_MAX },
+		{ "assoc", sizeof(struct assoc), ASSOC_MAX },
 	};
 	unsigned count = sizeof(rows) / sizeof(rows[0]);
 
