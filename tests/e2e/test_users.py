@@ -83,7 +83,7 @@ def holds(program, wanted):
     return False
 
 
-def test_many_reloads_under_one_session(stage):
+def test_many_reloads_under_one_session(stage, memory):
     """A connection keeps the users it began with, and none of those who came and went in the meantime."""
     def some(turn):
         return [{"name": "lasts", "password": key(1)}] + [
