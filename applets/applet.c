@@ -163,10 +163,12 @@ static void make_service(struct service *service, unsigned i, uint32_t sessions)
 	program.kind->configure(service, settings, i);
 	service->key.replay = program.replay;
 	service->key.packet_replay = program.packet_replay;
+	service->key.packet_padding = settings->udp_padding;
 	service->key.salts = program.salts;
 	for (unsigned u = 0; u < service->upstreams.count; u++) {
 		service->upstreams.all[u].key.replay = program.replay;
 		service->upstreams.all[u].key.packet_replay = program.packet_replay;
+		service->upstreams.all[u].key.packet_padding = settings->udp_padding;
 	}
 	if (service_init(service) < 0)
 		die("no memory for the ciphers of %u sessions: %s (see max_sessions)", sessions,

@@ -33,6 +33,9 @@ static const char *const modes[] = { "tcp_only", "tcp_and_udp", "udp_only", NULL
 /* The same in an element of `servers`, which need not say it: struct settings_place. */
 static const char *const element_modes[] = { "", "tcp_only", "tcp_and_udp", "udp_only", NULL };
 
+/* enum packet_padding */
+static const char *const paddings[] = { "dns", "none", "all", NULL };
+
 static const char one_time_auth[] = "One time auth has been deprecated. Try AEAD ciphers instead.";
 
 /* clang-format off */
@@ -105,6 +108,7 @@ static const struct option_row rows[] = {
 	  BITS(UNBUILT),
 	  HELP("UDP only") },
 	{ KEY("mode"), FOR(R | M), FIELD(WORD, mode), .words = modes, BITS(UNBUILT) },
+	{ KEY("udp_padding"), FOR(RELAYS), FIELD(WORD, udp_padding), .words = paddings },
 	{ FLAG('T', NULL, NULL), KEY("tcp_tproxy"), FOR(R), FIELD(BOOL, tproxy),
 	  HELP("TCP by TPROXY instead of REDIRECT") },
 	{ KEY("socks_auth"), FOR(L), FIELD(CUSTOM, socks_auth), .custom = value_socks_auth },

@@ -117,6 +117,7 @@ struct settings {
 	bool printable_salt;
 	bool padded; /* the next two were given */
 	uint16_t padding_min, padding_max;
+	uint8_t udp_padding; /* enum packet_padding */
 
 	/* Sockets and names. */
 	struct socket_options socket; /* its strings are those of this struct */

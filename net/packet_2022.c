@@ -74,7 +74,10 @@ static int open_box(const struct aead *aead, const unsigned char *key, const uns
 
 static size_t choose_padding(const struct wire_key *key, const struct endpoint *address, size_t n)
 {
-	if (address->port != PADDING_PORT || n >= key->padding_max)
+	bool wanted = key->packet_padding == PADDING_ALL ||
+		      (key->packet_padding == PADDING_DNS && address->port == PADDING_PORT);
+
+	if (!wanted || n >= key->padding_max)
 		return 0;
 	return 1 + randombytes_uniform((uint32_t)(key->padding_max - n));
 }

@@ -48,6 +48,9 @@ struct wire_method {
 	const char *packet_cipher; /* the same for packets; NULL: no other */
 };
 
+/* Which packets of SIP022 are padded, with up to padding_max bytes less what they carry. */
+enum packet_padding { PADDING_DNS, PADDING_NONE, PADDING_ALL };
+
 /* One link of a client's chain of identity keys (SIP023). */
 struct wire_identity {
 	unsigned char key[WIRE_KEY_MAX];
@@ -79,6 +82,7 @@ struct wire_key {
 	/* bytes of padding in a request, chosen at random between these: 0 and 900 by default, at
 	 * least 1 without payload */
 	uint16_t padding_min, padding_max;
+	uint8_t packet_padding;		  /* enum packet_padding */
 	bool split_reads;		  /* a request may come in pieces: behind a plugin */
 	struct wire_identity *identities; /* a client's, outermost first (SIP023) */
 	unsigned identity_count;

@@ -148,11 +148,12 @@ def test_users(stage, method):
 class Server:
     """A server for ss-local: receives and sends by hand."""
 
-    def __init__(self, stage, method):
+    def __init__(self, stage, method, **config):
         size = METHODS[method]
         self.method, self.key = method, key(size, 1)
         self.sock = stage.add(udp())
-        self.local = stage.local(self.sock.getsockname()[1], method=method, password=text(self.key), **UDP)
+        self.local = stage.local(self.sock.getsockname()[1], method=method, password=text(self.key), **UDP,
+                                 **config)
         self.app = stage.add(Client(self.local.port))
 
     def hear(self):
@@ -213,12 +214,14 @@ def test_local_survives_a_new_server(stand_in):
     assert stand_in.app.receive()[0] == b"answer"
 
 
-def test_queries_are_padded(stage, method):
-    """The length of what goes to a name server tells nothing; nothing else is padded."""
-    server = Server(stage, method)
+@pytest.mark.parametrize("policy, padded", [("dns", [53]), ("none", []), ("all", [53, 54]), (None, [53])])
+def test_padding(stage, method, policy, padded):
+    """The length of what goes to a name server tells nothing, unless the user wants it otherwise."""
+    server = Server(stage, method, **({"udp_padding": policy} if policy else {}))
     lengths = {53: set(), 54: set()}
     for port in lengths:
         for _ in range(10):
             server.app.send(("192.0.2.7", port), b"query")
             lengths[port].add(len(server.sock.recv(70000)))
-    assert len(lengths[53]) > 5 and len(lengths[54]) == 1
+    for port, seen in lengths.items():
+        assert len(seen) > 5 if port in padded else len(seen) == 1

@@ -433,6 +433,13 @@ static void padding(void **state)
 	assert_int_equal(length, 24 + 16 + 11 + 15 + 10 + 16);
 	seal(&client, &own, NULL, &dns, room, 900, &length);
 	assert_int_equal(length, 24 + 16 + 11 + 7 + 900 + 16);
+
+	client.packet_padding = PADDING_NONE;
+	seal(&client, &own, NULL, &dns, "0123456789", 10, &length);
+	assert_int_equal(length, 24 + 16 + 11 + 7 + 10 + 16);
+	client.packet_padding = PADDING_ALL;
+	seal(&client, &own, NULL, &example, "0123456789", 10, &length);
+	assert_true(length > 24 + 16 + 11 + 15 + 10 + 16);
 }
 
 /* A bit changed anywhere, and every shorter or longer packet: refused, nothing changed. */
