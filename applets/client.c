@@ -1,5 +1,6 @@
 /*
- * What the applets in front of a server have in common: where its servers are, and where they listen.
+ * What the applets in front of a server have in common: where its servers are, and where they
+ * listen.
  */
 #include "applets/applet.h"
 #include "core/log.h"

@@ -105,8 +105,8 @@ static enum step log_in(struct session *s)
 	return ok ? DONE : refuse(s, "login refused");
 }
 
-/* The client may send its datagrams to the address that it has reached, at the same port. What it says about
- * where they will come from is often wrong behind NAT, and not needed. */
+/* The client may send its datagrams to the address that it has reached, at the same port. What
+ * it says about where they will come from is often wrong behind NAT, and not needed. */
 static enum step associate(struct session *s)
 {
 	struct controls *controls = &s->service->engine->controls;

@@ -18,7 +18,8 @@ void pages_release(void *at, size_t n);
  * would round it up, over bytes of others. */
 bool pages_drop(void *at, size_t n);
 
-/* A process forked from now on finds the whole pages of [at, at + n) zeroed. False: the system cannot do that. */
+/* A process forked from now on finds the whole pages of [at, at + n) zeroed. False: the system
+ * cannot do that. */
 bool pages_hide_from_children(void *at, size_t n);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Random bytes, many times a second: for the salts and nonces of datagrams. The kernel is asked for a
- * key now and then; a stream cipher makes the bytes, and its next key first (so what was given out
- * cannot be made again). Memory that a forked child finds empty keeps two processes from the same
- * bytes; where there is no such memory, the kernel is asked every time.
+ * Random bytes, many times a second: for the salts and nonces of datagrams. The kernel is asked for
+ * a key now and then; a stream cipher makes the bytes, and its next key first (so what was given
+ * out cannot be made again). Memory that a forked child finds empty keeps two processes from the
+ * same bytes; where there is no such memory, the kernel is asked every time.
  */
 #ifndef CRYPTO_RANDOM_H
 #define CRYPTO_RANDOM_H

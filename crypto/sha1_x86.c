@@ -8,8 +8,8 @@
 
 #include <immintrin.h>
 
-/* Four rounds: the message's next words if it is stretched already, then E of these rounds, which is what
- * was on top of the state four rounds ago. */
+/* Four rounds: the message's next words if it is stretched already, then E of these rounds,
+ * which is what was on top of the state four rounds ago. */
 #define FOUR(g, f)                                                                               \
 	do {                                                                                     \
 		if ((g) >= 4)                                                                    \
@@ -55,7 +55,8 @@ __attribute__((target("sha,sse4.1"))) static void compress(uint32_t h[5],
 
 bool sha1_compress_fast(uint32_t h[5], const unsigned char block[SHA1_BLOCK])
 {
-	/* Asked once in the life of the program: in a virtual machine the question takes longer than a hash. */
+	/* Asked once in the life of the program: in a virtual machine the question takes longer
+	 * than a hash. */
 	static enum { UNASKED, YES, NO } known;
 
 	if (known == UNASKED)

@@ -187,8 +187,8 @@ static void close_fars(struct assoc *a)
 	}
 }
 
-/* Lazy: datagrams only leave their time. A session must be remembered for a while, but of one that asked a name
- * server once the socket goes earlier. */
+/* Lazy: datagrams only leave their time. A session must be remembered for a while, but of one
+ * that asked a name server once the socket goes earlier. */
 static void timer_fired(struct timer *timer)
 {
 	struct assoc *a = container_of(timer, struct assoc, timer);

@@ -1,8 +1,8 @@
 /*
  * One UDP client: what is known of it, and the sockets that were opened for it. It comes with a
- * datagram and goes by its timer, when its place is wanted, or with the SOCKS5 connection it belongs
- * to (net/control.h). All associations of the process are in one table with a ceiling. What is done
- * with datagrams is in carry.c. Nothing in it is allocated.
+ * datagram and goes by its timer, when its place is wanted, or with the SOCKS5 connection it
+ * belongs to (net/control.h). All associations of the process are in one table with a ceiling. What
+ * is done with datagrams is in carry.c. Nothing in it is allocated.
  */
 #ifndef NET_ASSOC_H
 #define NET_ASSOC_H
@@ -71,15 +71,17 @@ struct assoc *assoc_find_id(struct assocs *assocs, const struct service *service
 struct assoc *assoc_find_client(struct assocs *assocs, const struct service *service,
 				uint8_t listener, const union inet *client);
 
-/* A new one, for which there is none yet; at the ceiling the one longest unused makes room. `peer`: the session
- * it is found by, or NULL: by its address. NULL: no room before the end of this turn. */
+/* A new one, for which there is none yet; at the ceiling the one longest unused makes room.
+ * `peer`: the session it is found by, or NULL: by its address. NULL: no room before the end of
+ * this turn. */
 struct assoc *assoc_new(struct service *service, uint8_t listener, const union inet *client,
 			const struct packet_peer *peer);
 
 /* A datagram passed. */
 void assoc_touch(struct assoc *assoc);
 
-/* The far socket of a family (FAR_IPV4, ...), opened if need be; connected to `to` if it is not NULL. -1 with errno. */
+/* The far socket of a family (FAR_IPV4, ...), opened if need be; connected to `to` if it is not
+ * NULL. -1 with errno. */
 int assoc_far(struct assoc *assoc, int family, const union inet *to);
 
 void assoc_close(struct assoc *assoc, const char *why);

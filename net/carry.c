@@ -1,7 +1,7 @@
 /*
  * See carry.h. A datagram goes whole or not at all. Whatever is wrong with one ends it and nothing
- * else. What is sealed is sealed where it lies; only datagrams that came merged are moved, since they
- * have no room around them.
+ * else. What is sealed is sealed where it lies; only datagrams that came merged are moved, since
+ * they have no room around them.
  */
 #include "net/carry.h"
 
@@ -159,8 +159,8 @@ static void up_opened(struct assoc *a, const struct packet_opened *opened)
 		send_to_target(a, &to, opened->payload, opened->n);
 }
 
-/* A packet that does not open: noise, or another key. The sender's address may be forged, so this is not the line
- * that firewalls act on. */
+/* A packet that does not open: noise, or another key. The sender's address may be forged, so
+ * this is not the line that firewalls act on. */
 static void log_stranger(const struct datagram *piece)
 {
 	char from[ENDPOINT_TEXT];
@@ -169,8 +169,8 @@ static void log_stranger(const struct datagram *piece)
 		 socket_print(&piece->from.any, true, from, sizeof from));
 }
 
-/* The association of a packet that was opened, new if need be. A session stays the same wherever the client
- * writes from; only a packet that was right moves it. */
+/* The association of a packet that was opened, new if need be. A session stays the same wherever
+ * the client writes from; only a packet that was right moves it. */
 static struct assoc *whose(struct assoc *a, struct listener *listener, const struct datagram *piece,
 			   const struct packet_peer *fresh)
 {

@@ -1,6 +1,6 @@
 /*
- * The way of a datagram: from a client's to its target or its server, and back. Called by the reactor
- * when sockets have something; what it is about is in net/assoc.h.
+ * The way of a datagram: from a client's to its target or its server, and back. Called by the
+ * reactor when sockets have something; what it is about is in net/assoc.h.
  *
  *	up	near socket, shared by all clients ──> open or seal ──> far socket of the association
  *	down	far socket ──> seal or open ──> near socket

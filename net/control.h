@@ -40,7 +40,8 @@ void control_leave(struct controls *controls, struct control *control);
 /* Is there such a connection of the address? */
 bool control_exists(struct controls *controls, const struct address *address);
 
-/* The association belongs to the connections of its client's address, if there are any and if it does not yet. */
+/* The association belongs to the connections of its client's address, if there are any and if it
+ * does not yet. */
 void control_bind(struct controls *controls, struct assoc *assoc);
 void control_unbind(struct assoc *assoc);
 

@@ -7,7 +7,8 @@
  *
  * and the outbox: runs of datagrams that leave from one socket for one destination, in the order of
  * their coming. A run takes another datagram if it is the latest one between these two, all its
- * datagrams are equally long and the new one is not longer. At the end of the turn all is free again.
+ * datagrams are equally long and the new one is not longer. At the end of the turn all is free
+ * again.
  */
 #include "net/datagram.h"
 
@@ -346,7 +347,8 @@ static void send_parts(int fd, const struct outgoing *o)
 	}
 }
 
-/* The kernel does not cut this: not at all, or not at this size, which is more than the path carries. */
+/* The kernel does not cut this: not at all, or not at this size, which is more than the path
+ * carries. */
 static void refuse_segments(const struct outgoing *o, int error)
 {
 	if (error == EINVAL || error == EMSGSIZE)

@@ -28,14 +28,16 @@ union inet {
 	struct sockaddr_in6 v6;
 };
 
-/* The address of ours that it came to, where the socket listens on any: answers leave from there. */
+/* The address of ours that it came to, where the socket listens on any: answers leave from
+ * there. */
 struct origin {
 	uint8_t family; /* 4 or 6; 0: not known, the socket's own */
 	uint8_t ip[16];
 	uint32_t interface; /* of a link-local address; else 0 */
 };
 
-/* One piece that was received: n bytes, which are datagrams of `segment` bytes each, the last may be shorter. */
+/* One piece that was received: n bytes, which are datagrams of `segment` bytes each, the last
+ * may be shorter. */
 struct datagram {
 	unsigned char *bytes;
 	uint32_t n, segment;
@@ -50,17 +52,19 @@ bool inet_equal(const union inet *a, const union inet *b);
 int datagram_open(void);
 void datagram_close(void);
 
-/* What the socket has now: how many pieces, 0: none (its readiness is cleared then). They stay until the
- * next call. *batch, zeroed at first, remembers how many come at a time. Errors that ICMP brings are
- * swallowed: they end nothing. */
+/* What the socket has now: how many pieces, 0: none (its readiness is cleared then). They stay
+ * until the next call. *batch, zeroed at first, remembers how many come at a time. Errors that
+ * ICMP brings are swallowed: they end nothing. */
 int datagram_receive(struct source *source, uint8_t *batch, struct datagram **pieces);
 
-/* Room for n bytes with head and tail, until the end of the turn: for what must be moved to be sealed. */
+/* Room for n bytes with head and tail, until the end of the turn: for what must be moved to be
+ * sealed. */
 unsigned char *datagram_room(size_t n);
 
-/* Send dress[0..dress_len) followed by bytes[0..n), from socket `fd`, at the end of the turn: the bytes lie in
- * what was received, or in datagram_room(); the dress is copied. `to` NULL: the socket is connected; `from` NULL: from
- * the socket's own address. What the kernel does not take then is lost. */
+/* Send dress[0..dress_len) followed by bytes[0..n), from socket `fd`, at the end of the turn:
+ * the bytes lie in what was received, or in datagram_room(); the dress is copied. `to` NULL: the
+ * socket is connected; `from` NULL: from the socket's own address. What the kernel does not take
+ * then is lost. */
 void datagram_send(int fd, const union inet *to, const struct origin *from, const void *dress,
 		   size_t dress_len, unsigned char *bytes, size_t n);
 
@@ -87,7 +91,8 @@ struct outgoing {
 	const struct origin *from;
 };
 
-/* Receive into pieces[i].bytes, up to 65,535 bytes each, at most `max` <= DATAGRAM_BURST: how many, or -1 with errno. */
+/* Receive into pieces[i].bytes, up to 65,535 bytes each, at most `max` <= DATAGRAM_BURST: how
+ * many, or -1 with errno. */
 int batch_receive(int fd, struct datagram *pieces, int max);
 
 /* Send in order: how many went, or -1 with errno if the first did not. n <= DATAGRAM_BURST. */

@@ -1,6 +1,6 @@
 /*
- * Many datagrams with one call, as Linux does it: recvmmsg and sendmmsg, UDP_GRO and UDP_SEGMENT, and
- * IP_PKTINFO for the address of ours. Called by datagram.c.
+ * Many datagrams with one call, as Linux does it: recvmmsg and sendmmsg, UDP_GRO and UDP_SEGMENT,
+ * and IP_PKTINFO for the address of ours. Called by datagram.c.
  */
 #include "net/datagram.h"
 

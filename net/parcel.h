@@ -36,7 +36,8 @@ void parcels_close(struct parcels *parcels);
 /* Keep n bytes, or none yet (NULL, 0), for this association. NULL: there is no room. */
 struct parcel *parcel_keep(struct assoc *assoc, const unsigned char *bytes, size_t n);
 
-/* Ask for the name that the bytes are to go to. done() is called later if the answer is RESOLVE_PENDING. */
+/* Ask for the name that the bytes are to go to. done() is called later if the answer is
+ * RESOLVE_PENDING. */
 enum resolve_status parcel_ask(struct parcel *parcel, const char *name,
 			       void (*done)(struct parcel *));
 

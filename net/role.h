@@ -29,8 +29,9 @@ struct role {
 	/* Learn session->target from the near side. */
 	enum step (*target)(struct session *session);
 
-	/* Datagrams of a near side that is not sealed (a sealed one says it all itself). NULL: none. Where does the
-	 * datagram (*bytes)[0..*n), part of `piece`, go? Its own head is passed over. False: it is dropped. */
+	/* Datagrams of a near side that is not sealed (a sealed one says it all itself). NULL:
+	 * none. Where does the datagram (*bytes)[0..*n), part of `piece`, go? Its own head is
+	 * passed over. False: it is dropped. */
 	bool (*datagram_target)(struct service *service, const struct datagram *piece,
 				unsigned char **bytes, size_t *n, struct endpoint *target);
 

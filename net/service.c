@@ -1,7 +1,7 @@
 /*
- * See service.h. Accepting is edge-triggered like everything else: until EAGAIN, a bounded number
- * a turn. When descriptors or sessions run short, strangers go first, then idle relays; if there are none,
- * accepting pauses.
+ * See service.h. Accepting is edge-triggered like everything else: until EAGAIN, a bounded number a
+ * turn. When descriptors or sessions run short, strangers go first, then idle relays; if there are
+ * none, accepting pauses.
  */
 #include "net/service.h"
 
@@ -120,8 +120,8 @@ static void admit(struct service *service, int fd, const struct sockaddr_storage
 	close(fd);
 }
 
-/* False: nothing is to be accepted now, but after this turn or the pause. Strangers are not refused, which
- * would tell them something, but wait to be accepted. */
+/* False: nothing is to be accepted now, but after this turn or the pause. Strangers are not
+ * refused, which would tell them something, but wait to be accepted. */
 static bool make_room(struct service *service, struct source *listener)
 {
 	if (!is_full(service->engine) || !somebody_knocks(listener->fd))
@@ -153,7 +153,8 @@ static void listener_woken(struct source *source)
 			admit(service, fd, &peer);
 			continue;
 		}
-		/* Some systems find that they have no descriptor before they find that nobody waits. */
+		/* Some systems find that they have no descriptor before they find that nobody
+		 * waits. */
 		if (error == EAGAIN || (is_shortage(error) && !somebody_knocks(source->fd))) {
 			source->ready &= (uint8_t)~READY_IN;
 			return;
@@ -185,8 +186,8 @@ static bool same_address(const struct address *a, const struct address *b)
 	return a->family == b->family && !memcmp(a->ip, b->ip, a->family == 4 ? 4 : 16);
 }
 
-/* Is it an address of this machine? Whoever connects to one does so from the same; on the loopback interface
- * there are many. */
+/* Is it an address of this machine? Whoever connects to one does so from the same; on the
+ * loopback interface there are many. */
 static bool is_ours(const struct address *to, const struct address *from)
 {
 	return same_address(to, from) || (to->family == 4 && to->ip[0] == 127);

@@ -47,7 +47,8 @@ struct service {
 	uint64_t accepted, up_bytes, down_bytes;
 };
 
-/* Derive the times, and lend the keys what they need. Before service_listen(). 0, or -1 with errno. */
+/* Derive the times, and lend the keys what they need. Before service_listen(). 0, or -1 with
+ * errno. */
 int service_init(struct service *service);
 
 /* Listen on one more address. 0, or -1 with errno. Accepting begins with service_start(). */
@@ -59,8 +60,8 @@ int service_listen_datagrams(struct service *service, const struct endpoint *at,
 /* Accept, from the reactor of this process. 0, or -1 with errno. */
 int service_start(struct service *service);
 
-/* True if this socket is connected to a listener of the service itself: at the address it is bound to, or, where
- * that is any, at one of this machine's. */
+/* True if this socket is connected to a listener of the service itself: at the address it is
+ * bound to, or, where that is any, at one of this machine's. */
 bool service_is_reached_by(const struct service *service, int fd);
 
 void service_close(struct service *service);

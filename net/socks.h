@@ -47,8 +47,8 @@ int socks_read_request(const unsigned char *bytes, size_t n, unsigned *command,
  * SOCKS_REPLY_MAX; a bound name is not possible. */
 size_t socks_write_reply(unsigned char *to, enum socks_reply reply, const struct endpoint *bound);
 
-/* A datagram's head (RFC 1928, 7): its bytes, or -1: malformed, or a fragment, which nobody sends. An empty name is
- * malformed. */
+/* A datagram's head (RFC 1928, 7): its bytes, or -1: malformed, or a fragment, which nobody
+ * sends. An empty name is malformed. */
 int socks_read_datagram(const unsigned char *bytes, size_t n, struct endpoint *target);
 
 /* The head of an answer; `to` has SOCKS_DATAGRAM_MAX bytes. The bytes written. */

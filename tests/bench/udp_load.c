@@ -1,6 +1,6 @@
 /*
- * The load of udp.py: clients that send datagrams through a SOCKS5 server and compare what comes back, and
- * the target that sends it back, in one thread each of two processes.
+ * The load of udp.py: clients that send datagrams through a SOCKS5 server and compare what comes
+ * back, and the target that sends it back, in one thread each of two processes.
  *
  *     udp_load PORT window BYTES WINDOW MILLISECONDS
  *
@@ -8,10 +8,11 @@
  *
  *     udp_load PORT clients BYTES COUNT MILLISECONDS
  *
- * COUNT clients, each with one datagram under way; the next ones leave when all are back or 100 ms are over.
+ * COUNT clients, each with one datagram under way; the next ones leave when all are back or 100 ms
+ * are over.
  *
- * With a port of 0 the datagrams go to the target itself. Prints how many came back, how many were lost,
- * and the microseconds. Exits 1 if one came back that was not sent.
+ * With a port of 0 the datagrams go to the target itself. Prints how many came back, how many were
+ * lost, and the microseconds. Exits 1 if one came back that was not sent.
  */
 #include <arpa/inet.h>
 #include <err.h>

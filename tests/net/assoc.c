@@ -1,6 +1,6 @@
 /*
- * Associations, on a clock that the test sets: how long they live, who makes room, what is bound to a
- * connection, what becomes of datagrams that wait; and, on real sockets, the way of a datagram.
+ * Associations, on a clock that the test sets: how long they live, who makes room, what is bound to
+ * a connection, what becomes of datagrams that wait; and, on real sockets, the way of a datagram.
  */
 #include "net/assoc.h"
 
@@ -35,8 +35,8 @@ static const struct role udp_local = {
 
 static const struct endpoint here = { .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 } };
 
-/* The world of TCP, with room for so many associations; UDP at the same two services. `method` NULL: the
- * world's. */
+/* The world of TCP, with room for so many associations; UDP at the same two services. `method`
+ * NULL: the world's. */
 static void open_udp(uint32_t assocs, uint64_t udp_timeout, const char *method)
 {
 	struct service *services[] = { &world.server, &world.local };
@@ -341,7 +341,8 @@ static void test_flood(void **state)
 	close_udp();
 }
 
-/* The last connection of an address takes its associations along, also those that were there before. */
+/* The last connection of an address takes its associations along, also those that were there
+ * before. */
 static void test_control(void **state)
 {
 	struct address address = { .family = 4, .ip = { 127, 0, 0, 1 } };
@@ -375,7 +376,8 @@ static void test_control(void **state)
 	close_udp();
 }
 
-/* Names that nobody answers for: what waits is bounded and goes with the look-up, or with its owner. */
+/* Names that nobody answers for: what waits is bounded and goes with the look-up, or with its
+ * owner. */
 static void test_parcels(void **state)
 {
 	unsigned char bytes[1500] = { 0 };

@@ -1,6 +1,6 @@
 /*
- * Datagrams in bursts: all arrive, as they were, in the order of their sending for each destination,
- * whether the kernel merges and cuts them, or refuses to.
+ * Datagrams in bursts: all arrive, as they were, in the order of their sending for each
+ * destination, whether the kernel merges and cuts them, or refuses to.
  */
 #include "net/datagram.h"
 
