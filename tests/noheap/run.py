@@ -9,6 +9,7 @@ counts those. Exits 1 if anything was counted.
 """
 
 import base64
+import concurrent.futures
 import contextlib
 import mmap
 import os
@@ -38,6 +39,7 @@ COUNTERS = [
     "sbrk",
 ]  # enum call in count.c
 CONNECTIONS = 500
+AT_ONCE = 4  # methods
 TRACED = "mmap,brk,mremap,munmap"
 USERS = ["2022-blake3-aes-128-gcm", "2022-blake3-aes-256-gcm"]
 
@@ -192,7 +194,7 @@ class Traffic:
         "half_closed": 10,
         "reset_by_client": 10,
         "reset_by_target": 10,
-        "forged": 6,
+        "forged": 2,  # with a stream method a second each
     }
 
     def run(self, kind, times):
@@ -268,58 +270,59 @@ def methods():
             )
 
 
-def counted_methods(library, dns):
-    """The same for each method, more briefly."""
+def count_method(library, dns, label, server_config, local_config):
+    """The same for one method, more briefly."""
+    with kit.Stage() as stage:
+        server = Counted(
+            stage,
+            library,
+            lambda env: stage.server(nameserver=dns.address, env=env, **server_config),
+        )
+        local = Counted(
+            stage, library, lambda env: stage.local(server.program, env=env, **local_config)
+        )
+        traffic, programs = Traffic(stage, server.program, local.program, dns), (server, local)
+        for kind, times in traffic.BRIEF.items():
+            traffic.run(kind, min(times, 20))
+        before = [p.counts() for p in programs]
+        for kind, times in traffic.BRIEF.items():
+            traffic.run(kind, times)
+        moved = report(label, sum(traffic.BRIEF.values()), programs, before)
+        server.program.rests()
+        local.program.rests()
+    return moved
+
+
+def count_datagrams(library, dns, label, server_config, local_config):
+    """Datagrams alone, for one method. Sessions of 2022 outlive this: nobody waits for their end."""
     moved = 0
-    for label, server_config, local_config in methods():
-        with kit.Stage() as stage:
-            server = Counted(
-                stage,
-                library,
-                lambda env: stage.server(nameserver=dns.address, env=env, **server_config),
-            )
-            local = Counted(
-                stage, library, lambda env: stage.local(server.program, env=env, **local_config)
-            )
-            traffic, programs = Traffic(stage, server.program, local.program, dns), (server, local)
-            for kind, times in traffic.BRIEF.items():
-                traffic.run(kind, min(times, 20))
+    with kit.Stage() as stage:
+        server = Counted(
+            stage,
+            library,
+            lambda env: stage.server(
+                nameserver=dns.address, env=env, mode="tcp_and_udp", **server_config
+            ),
+        )
+        local = Counted(
+            stage,
+            library,
+            lambda env: stage.local(server.program, env=env, mode="tcp_and_udp", **local_config),
+        )
+        traffic, programs = Traffic(stage, server.program, local.program, dns), (server, local)
+        for count in (20, 100):  # the first are the warm-up
             before = [p.counts() for p in programs]
-            for kind, times in traffic.BRIEF.items():
-                traffic.run(kind, times)
-            moved += report(label, sum(traffic.BRIEF.values()), programs, before)
-            server.program.rests()
-            local.program.rests()
+            for _ in range(count):
+                traffic.datagrams()
+                traffic.datagrams_to_names()
+        moved += report(label + " UDP", 2 * count, programs, before)
     return moved
 
 
-def counted_datagrams(library, dns):
-    """Datagrams alone, for each method. Sessions of 2022 outlive this: nobody waits for their end."""
-    moved = 0
-    for label, server_config, local_config in methods():
-        with kit.Stage() as stage:
-            server = Counted(
-                stage,
-                library,
-                lambda env: stage.server(
-                    nameserver=dns.address, env=env, mode="tcp_and_udp", **server_config
-                ),
-            )
-            local = Counted(
-                stage,
-                library,
-                lambda env: stage.local(
-                    server.program, env=env, mode="tcp_and_udp", **local_config
-                ),
-            )
-            traffic, programs = Traffic(stage, server.program, local.program, dns), (server, local)
-            for count in (20, 100):  # the first are the warm-up
-                before = [p.counts() for p in programs]
-                for _ in range(count):
-                    traffic.datagrams()
-                    traffic.datagrams_to_names()
-            moved += report(label + " UDP", 2 * count, programs, before)
-    return moved
+def for_each_method(count, library, dns):
+    """Several at once: most of the time is waiting."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        return sum(pool.map(lambda row: count(library, dns, *row), methods()))
 
 
 def traced(traffic, programs, folder):
@@ -395,8 +398,8 @@ def main():
         moved = counted(traffic, (server, local)) + traced(traffic, (server, local), folder)
         server.program.rests()
         local.program.rests()
-        moved += counted_methods(library, dns)
-        moved += counted_datagrams(library, dns)
+        moved += for_each_method(count_method, library, dns)
+        moved += for_each_method(count_datagrams, library, dns)
     print(
         "noheap: "
         + (
