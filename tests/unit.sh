@@ -1,24 +1,30 @@
 #!/bin/sh
-# unit.sh PROGRAM...: run unit tests one after another, one line each; what a failing one wrote is
-# shown. Ends with how many test functions passed and failed. ${WRAP} is put in front of each.
+# unit.sh PROGRAM...: run unit tests, two at a time, and then tell of each in a line; what a failing
+# one wrote is shown. Ends with how many test functions passed and failed. ${WRAP} is put in front of
+# each.
 set -u
 passed=0 failed=0 skipped=0
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+outs=$(mktemp -d)
+trap 'rm -rf "$outs"' EXIT
 
 count() # count WORD: the number in cmocka's line for it
 {
 	sed -n "s/^\[  $1 *\] \(tests: \)\{0,1\}\([0-9]*\) test(s).*/\2/p" "$out" | head -n 1
 }
 
+# shellcheck disable=SC2016 # the inner shell expands it
+printf '%s\n' "$@" | WRAP=${WRAP:-} OUTS=$outs xargs -P 2 -I '{}' sh -c '
+	mkdir -p "$OUTS/$(dirname "$1")"
+	$WRAP "$1" >"$OUTS/$1.out" 2>&1 </dev/null
+	echo $? >"$OUTS/$1.status"' unit '{}'
+
 for program; do
-	name=${program#*/tests/}
-	${WRAP:-} "$program" >"$out" 2>&1
-	status=$?
+	name=${program#*/tests/} out=$outs/$program.out
+	status=$(cat "$outs/$program.status") || status=none
 	good=$(count PASSED) bad=$(count FAILED) skip=$(count SKIPPED)
 	good=${good:-0} bad=${bad:-0} skip=${skip:-0}
 	# a program that died, or that ran no test, failed whatever it counted
-	if [ "$status" -ne 0 ] || [ "$((good + skip))" -eq 0 ]; then
+	if [ "$status" != 0 ] || [ "$((good + skip))" -eq 0 ]; then
 		[ "$bad" -gt 0 ] || bad=1
 		echo "FAIL $name (status $status)"
 		sed 's/^/     /' "$out"
