@@ -207,14 +207,20 @@ static void datagrams(void **state)
 	struct endpoint target;
 
 	(void)state;
-	assert_int_equal(socks_read_datagram((const unsigned char *)whole, sizeof whole, &target), 8);
+	assert_int_equal(socks_read_datagram((const unsigned char *)whole, sizeof whole, &target),
+			 8);
 	assert_int_equal(target.port, 53);
 	assert_string_equal(target.host, "a");
 	for (size_t n = 0; n < 8; n++)
 		assert_int_equal(socks_read_datagram((const unsigned char *)whole, n, &target), -1);
-	assert_int_equal(socks_read_datagram((const unsigned char *)"\0\0\1\1\1\2\3\4\0\1", 10, &target), -1);
-	assert_int_equal(socks_read_datagram((const unsigned char *)"\0\0\0\2\1\2\3\4\0\1", 10, &target), -1);
-	assert_int_equal(socks_read_datagram((const unsigned char *)"\0\0\0\3\0\0\1", 7, &target), -1);
+	assert_int_equal(socks_read_datagram((const unsigned char *)"\0\0\1\1\1\2\3\4\0\1", 10,
+					     &target),
+			 -1);
+	assert_int_equal(socks_read_datagram((const unsigned char *)"\0\0\0\2\1\2\3\4\0\1", 10,
+					     &target),
+			 -1);
+	assert_int_equal(socks_read_datagram((const unsigned char *)"\0\0\0\3\0\0\1", 7, &target),
+			 -1);
 
 	assert_int_equal(endpoint_parse(&target, "192.0.2.1:258", 0), 0);
 	assert_int_equal(socks_write_datagram(head, &target), 10);
