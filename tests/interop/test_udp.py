@@ -2,6 +2,7 @@
 import os
 
 import exchange
+import kit
 import matrix
 import pytest
 from datagrams import Client, UdpTarget
@@ -28,6 +29,15 @@ def with_udp(started):
     return argv, config
 
 
+def is_ready(scout, target):
+    """A program that listens for TCP already may open its UDP socket a moment later: what comes before is lost."""
+    scout.sock.settimeout(0.3)
+    try:
+        return scout.echoes(target, b"ready?")
+    except TimeoutError:
+        return False
+
+
 @pytest.mark.parametrize("cell", CELLS, ids=map("-".join, CELLS))
 def test_cell(stage, cell, monkeypatch):
     name, role, method = cell
@@ -43,6 +53,8 @@ def test_cell(stage, cell, monkeypatch):
         local = peer.start_local(stage, server.port, method, password)
 
     four, six, app = stage.add(UdpTarget()), stage.add(UdpTarget("::1")), stage.add(Client(local))
+    scout, scouted = stage.add(Client(local)), stage.add(UdpTarget())
+    kit.eventually(lambda: is_ready(scout, scouted), f"{name} carries datagrams")
     for size in SIZES:
         if size <= LARGEST[name]:
             data = os.urandom(size)
