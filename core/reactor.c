@@ -20,14 +20,16 @@
 
 enum { EVENTS = 256 };
 
+/* Apart from the rest, whose zeroes cost nothing in the executable. */
+static int poller = -1;
+
 static struct reactor {
-	int poller;
 	bool stopped;
 	unsigned dead_in_queue;
 	struct source *head, **tail;
 	struct burial *burials;
 	struct wheel wheel;
-} reactor = { .poller = -1 };
+} reactor;
 
 static uint64_t (*other_clock)(void);
 
@@ -118,16 +120,17 @@ void reactor_clock(uint64_t (*clock)(void))
 int reactor_open(void)
 {
 	reactor_close();
-	reactor = (struct reactor){ .poller = poller_open(), .tail = &reactor.head };
+	poller = poller_open();
+	reactor = (struct reactor){ .tail = &reactor.head };
 	wheel_init(&reactor.wheel, clock_ms());
-	return reactor.poller < 0 ? -1 : 0;
+	return poller < 0 ? -1 : 0;
 }
 
 void reactor_close(void)
 {
-	if (reactor.poller >= 0)
-		close(reactor.poller);
-	reactor.poller = -1;
+	if (poller >= 0)
+		close(poller);
+	poller = -1;
 }
 
 /* The source has a descriptor from now on, or none. */
@@ -144,7 +147,7 @@ static int watch(struct source *source, int fd, uint8_t wanted, uint8_t ready,
 	set_fd(source, fd);
 	source->ready = ready;
 	source->wake = wake;
-	if (poller_watch(reactor.poller, fd, source, wanted) == 0)
+	if (poller_watch(poller, fd, source, wanted) == 0)
 		return 0;
 	set_fd(source, -1);
 	return -1;
@@ -172,7 +175,7 @@ void reactor_forget(struct source *source)
 {
 	if (source->fd < 0)
 		return;
-	poller_watch(reactor.poller, source->fd, NULL, 0);
+	poller_watch(poller, source->fd, NULL, 0);
 	close(source->fd);
 	set_fd(source, -1);
 }
@@ -220,7 +223,7 @@ static int64_t may_wait(int max_wait)
 void reactor_turn(int max_wait)
 {
 	struct poller_event events[EVENTS];
-	int n = poller_wait(reactor.poller, events, EVENTS, may_wait(max_wait));
+	int n = poller_wait(poller, events, EVENTS, may_wait(max_wait));
 
 	for (int i = 0; i < n; i++) {
 		events[i].source->ready |= events[i].ready;
