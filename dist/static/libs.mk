@@ -40,10 +40,8 @@ sodium_files := \
 	crypto_shorthash/siphash24/ref/shorthash_siphash24_ref.c \
 	crypto_stream/chacha20/stream_chacha20.c crypto_stream/chacha20/ref/chacha20_ref.c \
 	crypto_stream/chacha20/dolbeau/chacha20_dolbeau-ssse3.c \
-	crypto_stream/chacha20/dolbeau/chacha20_dolbeau-avx2.c \
 	crypto_stream/salsa20/stream_salsa20.c crypto_stream/salsa20/ref/salsa20_ref.c \
 	crypto_stream/salsa20/xmm6int/salsa20_xmm6int-sse2.c \
-	crypto_stream/salsa20/xmm6int/salsa20_xmm6int-avx2.c \
 	crypto_stream/salsa20/xmm6/salsa20_xmm6.c \
 	crypto_verify/sodium/verify.c \
 	randombytes/randombytes.c randombytes/sysrandom/randombytes_sysrandom.c \
@@ -62,8 +60,6 @@ $(addprefix $(O)/mbedtls/,aes.o camellia.o sha1.o md5.o aesni.o): OPT := -O2
 ifneq ($(filter x86_64-% x86-% i%86-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 $(O)/sodium/%-sse2.o $(O)/sodium/%_sse2.o: target := -msse2
 $(O)/sodium/%-ssse3.o: target := -mssse3
-$(O)/sodium/%-avx2.o: target := -mavx2
-$(O)/sodium/%_aesni.o: target := -maes -mpclmul -mssse3
 endif
 
 # The headers as they would be installed. Kernel headers too, where the compiler has its own libc
