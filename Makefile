@@ -255,7 +255,7 @@ PYTEST_JOBS ?= $(shell $(TEST_PYTHON) -c 'import xdist' 2>/dev/null && echo '-n 
 pytest = SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) -m pytest -vv
 E2E ?= tests/e2e
 
-.PHONY: e2e interop interop-readme bugs noheap valgrind
+.PHONY: e2e interop interop-readme bugs netns noheap valgrind
 e2e: all
 	@$(pytest) $(PYTEST_JOBS) $(E2E)
 interop: all
@@ -265,6 +265,11 @@ interop-readme: all
 	@PYTHONPATH=tests/e2e:tests/interop SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/interop/matrix.py README.md $(B)/interop.json
 bugs: all
 	@$(pytest) $(PYTEST_JOBS) tests/bugs
+# In network namespaces: as root, or where users may have namespaces of their own.
+NETNS ?= tests/netns
+own_namespace := $(if $(filter-out 0,$(shell id -u)),$(shell unshare -Urn true 2>/dev/null && echo unshare -Urn))
+netns: all
+	@export XTABLES_LOCKFILE=$(abspath $(B))/xtables.lock; $(if $(own_namespace),$(own_namespace) env) $(pytest) $(PYTEST_JOBS) $(NETNS)
 noheap: all
 	@SS_BUILD=$(abspath $(B)) CC="$(CC)" $(TEST_PYTHON) tests/noheap/run.py && echo "1 passed, 0 failed"
 memcheck := valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite

@@ -69,6 +69,7 @@ if [ -e "$shared/bugs" ]; then
 else
 	left_out bugs "there is no $shared/bugs: set SS_SHARED to where the shared data is"
 fi
+stage netns netns
 stage noheap noheap
 
 echo "== sums"

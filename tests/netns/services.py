@@ -1,0 +1,76 @@
+"""What runs in the lab: targets that tell who came, and the programs, each on its machine."""
+import contextlib
+import socket
+import threading
+
+import kit
+from lab import family_of
+
+TARGET_PORT = 7007
+
+
+class EchoTarget(kit.Target):
+    """TCP, on the target machine; `sources` are the addresses of those who connected."""
+
+    def __init__(self, lab, host, port=TARGET_PORT, handler=kit.echo):
+        self.sources = []
+
+        def served(conn):
+            self.sources.append(conn.getpeername()[0])
+            return handler(conn)
+
+        with lab.target:
+            super().__init__(served, host, port)
+
+    def connect(self, machine, timeout=5):
+        """A connection from a machine, which sees this target as its peer."""
+        sock = machine.socket(family_of(self.host), timeout=timeout)
+        try:
+            sock.connect((self.host, self.port))
+            assert sock.getpeername()[:2] == (self.host, self.port)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+
+class UdpEcho:
+    """UDP, on the target machine: answers from where it was asked, or from `answer_from` too."""
+
+    def __init__(self, lab, host, port=TARGET_PORT, answer_from=()):
+        self.host, self.port, self.sources = host, port, []
+        with lab.target:
+            self.sock = socket.socket(family_of(host), socket.SOCK_DGRAM)
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+            self.sock.bind((host, port))
+            self.voices = [socket.socket(family_of(at[0]), socket.SOCK_DGRAM) for at in answer_from]
+            for voice, at in zip(self.voices, answer_from):
+                voice.bind(at)
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                data, peer = self.sock.recvfrom(65535)
+                if peer is None:  # close() was called
+                    return
+                if peer[0] not in self.sources:
+                    self.sources.append(peer[0])
+                for voice in (self.sock, *self.voices):
+                    voice.sendto(data, peer)
+
+    def ask(self, machine, data, timeout=5):
+        """The answer to a datagram from a new socket of the machine; it must come from here."""
+        with contextlib.closing(machine.socket(family_of(self.host), socket.SOCK_DGRAM, timeout)) as sock:
+            sock.sendto(data, (self.host, self.port))
+            answer, peer = sock.recvfrom(65535)
+            assert peer[:2] == (self.host, self.port)
+            return answer
+
+    def close(self):
+        for sock in (self.sock, *self.voices):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+            sock.close()
+        self.thread.join(1)
