@@ -154,7 +154,7 @@ static void make_service(struct service *service, unsigned i, uint32_t sessions)
 	*service = (struct service){
 		.engine = &program.engine,
 		.role = program.kind->role,
-		.sockets = settings->socket,
+		.sockets = &settings->socket,
 		.own = settings,
 		.timeout = (uint64_t)settings->timeout * 1000,
 		.udp_timeout = (uint64_t)settings->udp_timeout * 1000,
@@ -165,10 +165,10 @@ static void make_service(struct service *service, unsigned i, uint32_t sessions)
 	service->key.packet_replay = program.packet_replay;
 	service->key.packet_padding = settings->udp_padding;
 	service->key.salts = program.salts;
-	for (unsigned u = 0; u < service->upstreams.count; u++) {
-		service->upstreams.all[u].key.replay = program.replay;
-		service->upstreams.all[u].key.packet_replay = program.packet_replay;
-		service->upstreams.all[u].key.packet_padding = settings->udp_padding;
+	for (unsigned u = 0; service->upstreams && u < service->upstreams->count; u++) {
+		service->upstreams->all[u].key.replay = program.replay;
+		service->upstreams->all[u].key.packet_replay = program.packet_replay;
+		service->upstreams->all[u].key.packet_padding = settings->udp_padding;
 	}
 	if (service_init(service) < 0)
 		die("no memory for the ciphers of %u sessions: %s (see max_sessions)", sessions,
@@ -302,9 +302,9 @@ static void listen_on_all(void)
 /* A server's name that does not exist is a mistake; one that nobody answers for may be known later. */
 static void check_upstreams(void)
 {
-	struct upstreams *upstreams = &program.services[0].upstreams;
+	struct upstreams *upstreams = program.services[0].upstreams;
 
-	for (unsigned i = 0; i < upstreams->count && !reactor_stopping(); i++) {
+	for (unsigned i = 0; upstreams && i < upstreams->count && !reactor_stopping(); i++) {
 		const struct endpoint *where = &upstreams->all[i].where;
 		struct lookup lookup = { 0 };
 
@@ -337,6 +337,16 @@ static int serve(void *unused)
 	return 0;
 }
 
+static void forget_service(struct service *service)
+{
+	if (service->key.users)
+		users_close(service->key.users);
+	if (service->upstreams)
+		sodium_memzero(service->upstreams, sizeof(*service->upstreams));
+	free(service->upstreams);
+	service_free(service);
+}
+
 static void close_all(void)
 {
 	for (unsigned i = 0; i < program.service_count; i++)
@@ -350,8 +360,7 @@ static void close_all(void)
 	if (program.salts)
 		salts_close(program.salts);
 	for (unsigned i = 0; i < program.service_count; i++)
-		if (program.services[i].key.users)
-			users_close(program.services[i].key.users);
+		forget_service(&program.services[i]);
 	sodium_memzero(program.services, program.service_count * sizeof(*program.services));
 	free(program.services);
 	settings_free(&program.settings);

@@ -5,13 +5,18 @@
 #include "applets/applet.h"
 #include "core/log.h"
 
+#include <stdlib.h>
+
 /* Each address of each place is an upstream, with the key of its place. */
 void client_configure(struct service *service, const struct settings *settings, unsigned only)
 {
-	struct upstreams *upstreams = &service->upstreams;
+	struct upstreams *upstreams = calloc(1, sizeof(*upstreams));
 	const struct settings_place *place;
 
 	(void)only;
+	if (!upstreams)
+		die("no memory for the servers");
+	service->upstreams = upstreams;
 	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
 		for (unsigned j = 0; j < place->servers; j++) {
 			if (upstreams->count == UPSTREAMS_MAX) {

@@ -49,6 +49,18 @@ static struct assoc *oldest(const struct assocs *assocs)
 					  : container_of(assocs->order.next, struct assoc, link);
 }
 
+void assocs_cut(struct assocs *assocs, const struct service *service)
+{
+	for (struct list *l = assocs->order.next, *next; l != &assocs->order && service->assocs > 0;
+	     l = next) {
+		struct assoc *a = container_of(l, struct assoc, link);
+
+		next = l->next;
+		if (a->service == service)
+			assoc_close(a, "its port is closed");
+	}
+}
+
 void assocs_end(struct assocs *assocs)
 {
 	while (!list_empty(&assocs->order))
@@ -210,7 +222,10 @@ static void bury(struct burial *burial)
 {
 	struct assoc *a = container_of(burial, struct assoc, burial);
 
-	slab_give(&a->service->engine->assocs.slab, a);
+	struct service *service = a->service;
+
+	slab_give(&service->engine->assocs.slab, a);
+	service_release(service);
 }
 
 struct assoc *assoc_new(struct service *service, uint8_t listener, const union inet *client,
@@ -229,7 +244,7 @@ struct assoc *assoc_new(struct service *service, uint8_t listener, const union i
 	a->service = service;
 	a->listener = listener;
 	a->client = *client;
-	a->key = service->role->near_sealed ? &service->key : &service->upstreams.all[0].key;
+	a->key = service->role->near_sealed ? &service->key : &service->upstreams->all[0].key;
 	if (peer) {
 		a->by_id = true;
 		a->peers[0] = *peer;
@@ -247,6 +262,8 @@ struct assoc *assoc_new(struct service *service, uint8_t listener, const union i
 	a->next = *at;
 	*at = a;
 	assocs->live++;
+	service->assocs++;
+	service->uses++;
 	timer_init(&a->timer, timer_fired);
 	reactor_after(&a->timer, life(a) < QUESTION_LIFE ? life(a) : QUESTION_LIFE);
 	engine_stir(service->engine);
@@ -279,7 +296,7 @@ static int open_far(struct assoc *a, const union inet *to, bool connected)
 		assoc_close(oldest(assocs), "made room for others");
 	}
 	do
-		fd = socket_send_to(&to->any, inet_len(to), connected, &a->service->sockets, whole);
+		fd = socket_send_to(&to->any, inet_len(to), connected, a->service->sockets, whole);
 	while (fd < 0 && (errno == EMFILE || errno == ENFILE) && oldest(assocs) != a &&
 	       (assoc_close(oldest(assocs), "made room for others"), true));
 	return fd;
@@ -339,8 +356,7 @@ void assoc_close(struct assoc *a, const char *why)
 	control_unbind(a);
 	unlist(a);
 	list_remove(&a->link);
-	a->service->up_bytes += a->up_bytes;
-	a->service->down_bytes += a->down_bytes;
+	a->service->assocs--;
 	if (a->by_id)
 		user_leave(a->peers[0].user, a->up_bytes, a->down_bytes);
 	sodium_memzero(&a->own, sizeof a->own);

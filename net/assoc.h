@@ -61,6 +61,9 @@ struct assocs {
 /* Room for so many. 0, or -1 with errno. */
 int assocs_open(struct assocs *assocs, uint32_t max);
 
+/* End those of one service. */
+void assocs_cut(struct assocs *assocs, const struct service *service);
+
 /* Ends all; their memory is free after this turn. */
 void assocs_end(struct assocs *assocs);
 void assocs_close(struct assocs *assocs);

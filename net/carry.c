@@ -66,7 +66,7 @@ static bool fits(const struct service *service, const union inet *to, size_t n)
 /* The outgoing sockets may be bound to an address of one family only. */
 static bool may_use(const struct service *service, const struct address *address)
 {
-	const struct socket_options *o = &service->sockets;
+	const struct socket_options *o = service->sockets;
 
 	return (o->source4.family == 0 && o->source6.family == 0) ||
 	       (address->family == 6 ? o->source6.family : o->source4.family) != 0;
@@ -209,6 +209,7 @@ static void up_sealed(struct listener *listener, const struct datagram *piece, u
 		log_stranger(piece);
 		return;
 	}
+	service->traffic->up += n;
 	endpoint_normalise(&opened.address);
 	if (!endpoint_resolvable(&opened.address))
 		return;
@@ -236,7 +237,7 @@ static void send_to_hop(struct assoc *a, unsigned char *packet, size_t n)
 
 static const struct endpoint *server_of(const struct assoc *a)
 {
-	return &a->service->upstreams.all[0].where;
+	return &a->service->upstreams->all[0].where;
 }
 
 /* Take the first address of the server's that a socket can be connected to. */
@@ -392,6 +393,7 @@ static void count_down(struct assoc *a, size_t n)
 {
 	a->down_count++;
 	a->down_bytes += n;
+	a->service->traffic->down += n;
 	assoc_touch(a);
 }
 

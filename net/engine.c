@@ -185,6 +185,26 @@ void engine_close(struct engine *engine)
 	slab_close(&engine->sessions);
 }
 
+/* Looks no further once the service has no session left. */
+static void cut_sessions(struct list *list, const struct service *service)
+{
+	for (struct list *l = list->next, *next; l != list && service->sessions > 0; l = next) {
+		struct session *s = container_of(l, struct session, link);
+
+		next = l->next;
+		if (s->service == service)
+			session_close(s, WHY_STOPPED);
+	}
+}
+
+void engine_cut(struct engine *engine, const struct service *service)
+{
+	cut_sessions(&engine->guests, service);
+	cut_sessions(&engine->strangers, service);
+	if (service->assocs > 0)
+		assocs_cut(&engine->assocs, service);
+}
+
 /* The guest that has been idle for longest, or NULL if that is not long. Not looked for again before there
  * can be one. */
 static struct session *idle_guest(struct engine *engine)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 struct salts;
+struct service;
 struct session;
 struct wire_key;
 
@@ -64,6 +65,9 @@ int engine_lend(struct engine *engine, struct wire_key *key);
 
 /* Ends all sessions. */
 void engine_close(struct engine *engine);
+
+/* End the sessions and associations of one service. */
+void engine_cut(struct engine *engine, const struct service *service);
 
 /* Something ran short (descriptors, sessions): end the oldest stranger; if there is none, the guest whose
  * relay has been idle for longest, if that is a minute. False if there is nobody to go. */

@@ -192,6 +192,7 @@ static size_t read_some(struct session *s, struct flow *f, struct ends *e, struc
 		if ((size_t)got < total && !(e->from->ready & (READY_EOF | READY_ERROR)))
 			e->from->ready &= (uint8_t)~READY_IN;
 		s->moved = reactor_now();
+		*(f->up ? &s->service->traffic->up : &s->service->traffic->down) += (size_t)got;
 		e->budget -= (size_t)got < e->budget ? (size_t)got : e->budget;
 		return (size_t)got;
 	}

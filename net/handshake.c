@@ -167,6 +167,7 @@ enum step handshake_open(struct session *s)
 		if (step != DONE)
 			n = 0;
 		taken += n;
+		s->service->traffic->up += n;
 		if (had + n > 0 || step == DONE) {
 			enum step opened = open_first(s, buf, had + n);
 

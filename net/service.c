@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,8 +42,8 @@ static int lend_keys(struct service *service)
 {
 	if (service->role->near_sealed)
 		return engine_lend(service->engine, &service->key);
-	for (unsigned i = 0; i < service->upstreams.count; i++)
-		if (engine_lend(service->engine, &service->upstreams.all[i].key) < 0)
+	for (unsigned i = 0; i < service->upstreams->count; i++)
+		if (engine_lend(service->engine, &service->upstreams->all[i].key) < 0)
 			return -1;
 	return 0;
 }
@@ -50,7 +51,7 @@ static int lend_keys(struct service *service)
 static uint64_t assoc_time(const struct service *service)
 {
 	const struct wire_key *key =
-		service->role->near_sealed ? &service->key : &service->upstreams.all[0].key;
+		service->role->near_sealed ? &service->key : &service->upstreams->all[0].key;
 	uint64_t time = service->udp_timeout;
 
 	if (!time)
@@ -63,8 +64,10 @@ int service_init(struct service *service)
 	bool server = service->role->near_sealed;
 
 	service->key.server = server;
+	if (!service->traffic)
+		service->traffic = &service->counts;
 	service->handshake_time =
-		handshake_time(server ? &service->key : &service->upstreams.all[0].key);
+		handshake_time(server ? &service->key : &service->upstreams->all[0].key);
 	service->connect_time =
 		service->timeout < CONNECT_TIME_MAX ? service->timeout : CONNECT_TIME_MAX;
 	service->idle_time = !server				  ? 0
@@ -146,7 +149,7 @@ static void listener_woken(struct source *source)
 
 		if (!make_room(service, source))
 			return;
-		int fd = socket_accept(source->fd, &service->sockets, &peer);
+		int fd = socket_accept(source->fd, service->sockets, &peer);
 		int error = errno;
 
 		if (fd >= 0) {
@@ -221,24 +224,44 @@ bool service_is_reached_by(const struct service *service, int fd)
 	return false;
 }
 
+/* Room for one more of them, which do not move any more once they are watched. */
+static struct listener *add_listener(struct listener **all, unsigned n, int fd)
+{
+	struct listener *more = realloc(*all, (n + 1) * sizeof(*more));
+
+	if (!more) {
+		close(fd);
+		errno = ENOMEM;
+		return NULL;
+	}
+	*all = more;
+	return &more[n];
+}
+
 int service_listen(struct service *service, const struct endpoint *at, bool v6only)
 {
+	unsigned number = service->listener_count;
 	struct sockaddr_storage address;
 	socklen_t len = endpoint_socket(at, &address);
 
-	if (len == 0 || service->listener_count == LISTENERS_MAX) {
+	if (len == 0 || number == LISTENERS_MAX) {
 		errno = len == 0 ? EADDRNOTAVAIL : ENOSPC;
 		return -1;
 	}
-	int fd = socket_listen((struct sockaddr *)&address, len, &service->sockets, v6only);
+	int fd = socket_listen((struct sockaddr *)&address, len, service->sockets, v6only);
 	if (fd < 0)
 		return -1;
+	struct listener *listener = add_listener(&service->listeners, number, fd);
 	struct address bound;
-	service->listeners[service->listener_count++] = (struct listener){
+
+	if (!listener)
+		return -1;
+	*listener = (struct listener){
 		.source.fd = fd,
 		.service = service,
 		.port = address_of(fd, getsockname, &bound),
 	};
+	service->listener_count++;
 	return 0;
 }
 
@@ -253,10 +276,14 @@ int service_listen_datagrams(struct service *service, const struct endpoint *at,
 		errno = len == 0 ? EADDRNOTAVAIL : ENOSPC;
 		return -1;
 	}
-	int fd = socket_receive((struct sockaddr *)&address, len, &service->sockets, v6only, whole);
+	int fd = socket_receive((struct sockaddr *)&address, len, service->sockets, v6only, whole);
 	if (fd < 0)
 		return -1;
-	service->datagrams[number] =
+	struct listener *listener = add_listener(&service->datagrams, number, fd);
+
+	if (!listener)
+		return -1;
+	*listener =
 		(struct listener){ .source.fd = fd, .service = service, .number = (uint8_t)number };
 	service->datagram_count++;
 	return 0;
@@ -280,16 +307,63 @@ int service_start(struct service *service)
 	return 0;
 }
 
+static void close_listeners(struct listener *all, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		reactor_forget(&all[i].source);
+}
+
 void service_close(struct service *service)
 {
-	for (unsigned i = 0; i < service->datagram_count; i++) {
+	for (unsigned i = 0; i < service->datagram_count; i++)
 		datagram_leave(service->datagrams[i].source.fd);
-		reactor_forget(&service->datagrams[i].source);
-	}
-	service->datagram_count = 0;
-	for (unsigned i = 0; i < service->listener_count; i++)
-		reactor_forget(&service->listeners[i].source);
-	service->listener_count = 0;
+	close_listeners(service->datagrams, service->datagram_count);
+	close_listeners(service->listeners, service->listener_count);
+	service->listener_count = service->datagram_count = 0;
 	if (service->pause.fire)
 		reactor_cancel(&service->pause);
+}
+
+void service_free(struct service *service)
+{
+	free(service->listeners);
+	free(service->datagrams);
+	service->listeners = service->datagrams = NULL;
+}
+
+void service_hand_over(struct service *from, struct service *to)
+{
+	to->listeners = from->listeners;
+	to->datagrams = from->datagrams;
+	to->listener_count = from->listener_count;
+	to->datagram_count = from->datagram_count;
+	from->listeners = from->datagrams = NULL;
+	from->listener_count = from->datagram_count = 0;
+	for (unsigned i = 0; i < to->listener_count; i++)
+		to->listeners[i].service = to;
+	for (unsigned i = 0; i < to->datagram_count; i++)
+		to->datagrams[i].service = to;
+}
+
+void service_release(struct service *service)
+{
+	if (--service->uses == 0 && service->ended) {
+		service_free(service);
+		service->gone(service);
+	}
+}
+
+static void bury(struct burial *burial)
+{
+	service_release(container_of(burial, struct service, burial));
+}
+
+void service_end(struct service *service)
+{
+	service->ended = true;
+	service->uses++; /* for this turn */
+	service->burial.bury = bury;
+	reactor_bury(&service->burial);
+	service_close(service);
+	engine_cut(service->engine, service);
 }

@@ -14,6 +14,11 @@
 
 enum { LISTENERS_MAX = 12 };
 
+/* What passed: from the near side as it came (sealed, at a server), and from the far side. */
+struct traffic {
+	uint64_t up, down;
+};
+
 struct listener {
 	struct source source;
 	struct service *service;
@@ -26,25 +31,32 @@ struct service {
 	/* Filled in by the applet before service_open(). */
 	struct engine *engine;
 	const struct role *role;
-	struct socket_options sockets;
-	struct wire_key key;	    /* near side sealed: what clients must know */
-	struct upstreams upstreams; /* far side sealed: where to relay to */
-	const void *own;	    /* what the role needs besides; the engine does not look */
-	uint64_t timeout;	    /* ms; the setting `timeout` */
-	uint64_t udp_timeout;	    /* ms; 0: follows from that */
+	const struct socket_options *sockets;
+	struct wire_key key;		/* near side sealed: what clients must know */
+	struct upstreams *upstreams;	/* far side sealed: where to relay to; else NULL */
+	const void *own;		/* what the role needs besides; the engine does not look */
+	struct traffic *traffic;	/* where to count; NULL: in the service */
+	void (*gone)(struct service *); /* see service_end() */
+	uint64_t timeout;		/* ms; the setting `timeout` */
+	uint64_t udp_timeout;		/* ms; 0: follows from that */
 	unsigned mtu; /* bytes of an IP packet between client and server; 0: no limit */
 
 	/* The service's own. */
 	uint64_t handshake_time; /* ms from accept until a silent or silenced near side is closed */
 	uint64_t connect_time;	 /* ms for look-up plus connect */
 	uint64_t idle_time;	 /* ms without traffic until an open relay is closed; 0: never */
-	struct listener listeners[LISTENERS_MAX];
-	unsigned listener_count;
-	struct listener datagrams[LISTENERS_MAX];
-	unsigned datagram_count; /* 0: no UDP */
-	uint64_t assoc_time;	 /* ms without traffic until an association ends */
-	struct timer pause;	 /* accepting waits for descriptors */
-	uint64_t accepted, up_bytes, down_bytes;
+	struct listener *listeners; /* allocated to need */
+	struct listener *datagrams;
+	uint8_t listener_count;
+	uint8_t datagram_count; /* 0: no UDP */
+	bool ended;
+	uint32_t sessions, assocs; /* alive */
+	uint32_t uses;		   /* those, and what is not buried yet */
+	uint64_t assoc_time;	   /* ms without traffic until an association ends */
+	struct timer pause;	   /* accepting waits for descriptors */
+	struct burial burial;
+	struct traffic counts;
+	uint64_t accepted; /* connections */
 };
 
 /* Derive the times, and lend the keys what they need. Before service_listen(). 0, or -1 with
@@ -64,6 +76,18 @@ int service_start(struct service *service);
  * bound to, or, where that is any, at one of this machine's. */
 bool service_is_reached_by(const struct service *service, int fd);
 
+/* Stop listening; and free what it has allocated, when the reactor does not turn any more. */
 void service_close(struct service *service);
+void service_free(struct service *service);
+
+/* Stop listening, and cut all its sessions and associations, while the process goes on. When the
+ * last of them is buried, service->gone(service) is called, which may free it. */
+void service_end(struct service *service);
+
+/* A session or an association of the service is buried. */
+void service_release(struct service *service);
+
+/* Give the listeners of `from`, which has been started, to `to`, which has none. */
+void service_hand_over(struct service *from, struct service *to);
 
 #endif

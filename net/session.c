@@ -82,7 +82,10 @@ static void bury(struct burial *burial)
 {
 	struct session *s = container_of(burial, struct session, burial);
 
-	slab_give(&s->service->engine->sessions, s);
+	struct service *service = s->service;
+
+	slab_give(&service->engine->sessions, s);
+	service_release(service);
 }
 
 /* Where the format proves nothing, a prober's noise may have made the target: it must not learn of it. */
@@ -120,7 +123,7 @@ static enum step route(struct session *s)
 
 	s->hop = &s->target;
 	if (!near_sealed) {
-		const struct upstream *upstream = upstream_choose(&s->service->upstreams);
+		const struct upstream *upstream = upstream_choose(s->service->upstreams);
 
 		s->hop = &upstream->where;
 		s->key = &upstream->key;
@@ -131,7 +134,7 @@ static enum step route(struct session *s)
 	/* The name of an upstream is our own question. */
 	uint8_t share = near_sealed ? resolve_share(&s->peer) : 0;
 
-	dial_start(&s->dial, s->hop, &s->service->sockets, share, early, dial_changed);
+	dial_start(&s->dial, s->hop, s->service->sockets, share, early, dial_changed);
 	return DONE;
 }
 
@@ -524,6 +527,8 @@ bool session_open(struct service *service, int fd, const struct sockaddr_storage
 	}
 	list_append(&engine->strangers, &s->link);
 	service->accepted++;
+	service->sessions++;
+	service->uses++;
 	engine_stir(engine);
 	arm(s);
 	return true;
@@ -592,8 +597,7 @@ void session_close(struct session *s, enum why why)
 	flow_drop(s, &s->down);
 	list_remove(&s->waiting);
 	list_remove(&s->link);
-	s->service->up_bytes += s->up_bytes;
-	s->service->down_bytes += s->down_bytes;
+	s->service->sessions--;
 	forget_keys(s);
 	reactor_bury(&s->burial);
 	engine_serve_waiting(engine, s);

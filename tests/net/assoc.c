@@ -40,7 +40,7 @@ static const struct endpoint here = { .type = ENDPOINT_IPV4, .len = 4, .host = {
 static void open_udp(uint32_t assocs, uint64_t udp_timeout, const char *method)
 {
 	struct service *services[] = { &world.server, &world.local };
-	struct wire_key *near = &world.server.key, *far = &world.local.upstreams.all[0].key;
+	struct wire_key *near = &world.server.key, *far = &world.upstreams.all[0].key;
 
 	world_open((struct sizes){ .sessions = 8, .blocks = 64 });
 	assert_int_equal(engine_open_datagrams(&world.engine, assocs), 0);
@@ -60,14 +60,14 @@ static void open_udp(uint32_t assocs, uint64_t udp_timeout, const char *method)
 						     s->datagrams[0].source.fd, carry_near_woken),
 				 0);
 	}
-	world.local.upstreams.all[0].where.port = port_of(world.server.datagrams[0].source.fd);
+	world.upstreams.all[0].where.port = port_of(world.server.datagrams[0].source.fd);
 }
 
 static void close_udp(void)
 {
 	world_close();
 	wire_key_wipe(&world.server.key);
-	wire_key_wipe(&world.local.upstreams.all[0].key);
+	wire_key_wipe(&world.upstreams.all[0].key);
 }
 
 static int udp_socket(uint16_t *port)
@@ -434,7 +434,7 @@ static void test_noise(void **state)
 	open_udp(8, 0, NULL);
 
 	int app = udp_socket(NULL);
-	struct sockaddr_in server = loopback(world.local.upstreams.all[0].where.port);
+	struct sockaddr_in server = loopback(world.upstreams.all[0].where.port);
 	struct sockaddr_in local = loopback(port_of(world.local.datagrams[0].source.fd));
 
 	for (size_t n = 0; n < sizeof noise; n++) {

@@ -357,8 +357,8 @@ static void test_end_while_fast_open_connects(void **state)
 	int listener = listen_small(&port, 0);
 	assert_int_equal(listen(listener, 0), 0); /* one connection may wait */
 	setsockopt(listener, IPPROTO_TCP, TCP_FASTOPEN, &backlog, sizeof(backlog));
-	world.local.sockets.fast_open = true;
-	world.local.upstreams.all[0].where.port = port;
+	world.sockets[0].fast_open = true;
+	world.upstreams.all[0].where.port = port;
 	for (int round = 0; round < 2; round++) { /* the first brings the cookie */
 		int near = connect_small(world.local_port, 0, 0), far;
 		size_t n = 0;

@@ -147,7 +147,8 @@ static void test_own_address(void **state)
 {
 	unsigned char bytes[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
 	struct endpoint any = { .type = ENDPOINT_IPV4, .len = 4 };
-	struct service wild = { 0 };
+	struct socket_options options = { .dscp = -1 };
+	struct service wild = { .sockets = &options };
 	struct sockaddr_in at;
 	socklen_t len = sizeof(at);
 	uint16_t target;
@@ -161,7 +162,6 @@ static void test_own_address(void **state)
 	world_rests();
 
 	int listener = listen_small(&target, 0), other = connect_small(target, 0, 0);
-	wild.sockets.dscp = -1;
 	assert_int_equal(service_listen(&wild, &any, false), 0);
 	assert_int_equal(getsockname(wild.listeners[0].source.fd, (struct sockaddr *)&at, &len), 0);
 	int own = connect_small(ntohs(at.sin_port), 0, 0);
@@ -172,6 +172,61 @@ static void test_own_address(void **state)
 	close(other);
 	close(listener);
 	close(wild.listeners[0].source.fd);
+	service_free(&wild);
+	world_close();
+}
+
+static int gone;
+
+static void note_gone(struct service *service)
+{
+	assert_ptr_equal(service, &world.server);
+	gone++;
+}
+
+/* One service ends while the others go on; it is gone when its last session is buried, and a second
+ * one has its listener. */
+static void test_end(void **state)
+{
+	unsigned char bytes[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
+	struct service heir = { 0 };
+	uint16_t target;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = 8, .blocks = 16 });
+	int listener = listen_small(&target, 0);
+	struct peer *p = peer_new(0, 0);
+	size_t n = peer_first(p, target, "x", 1, bytes);
+
+	put(p->fd, bytes, n);
+	until(world.server.sessions == 1 && world.engine.guests.next != &world.engine.guests);
+	assert_int_equal(world.server.traffic->up, n);
+	int other = connect_small(world.local_port, 0, 0);
+	until(world.local.sessions == 1);
+
+	heir = world.server;
+	heir.listeners = NULL;
+	heir.listener_count = heir.datagram_count = 0;
+	heir.sessions = heir.uses = 0;
+	service_hand_over(&world.server, &heir);
+	gone = 0;
+	world.server.gone = note_gone;
+	service_end(&world.server);
+	assert_int_equal(gone, 0);
+	until(gone == 1);
+	assert_int_equal(world.server.sessions, 0);
+	assert_int_equal(world.local.sessions, 1);
+	assert_true(ending(p->fd) < 0);
+	peer_free(p);
+
+	int late = connect_small(world.server_port, 0, 0);
+	until(heir.sessions == 1);
+	close(late);
+	close(other);
+	world_rests();
+	close(listener);
+	service_close(&heir);
+	service_free(&heir);
 	world_close();
 }
 
@@ -315,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_full_of_guests),
 		cmocka_unit_test(test_full_of_idle_guests),
 		cmocka_unit_test(test_own_address),
+		cmocka_unit_test(test_end),
 		cmocka_unit_test(test_no_descriptor_but_strangers),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_no_descriptor_to_connect),

@@ -34,6 +34,8 @@ static struct world {
 	uint64_t pace; /* ms that pass with each turn */
 	struct engine engine;
 	struct service server, local;
+	struct upstreams upstreams; /* of local */
+	struct socket_options sockets[2];
 	uint16_t server_port, local_port;
 	uint16_t targets[64]; /* where the sessions of local go, in the order of their coming */
 	unsigned come;
@@ -348,7 +350,9 @@ static inline void open_service(struct service *service, const struct role *role
 	service->engine = &world.engine;
 	service->role = role;
 	service->timeout = 60000;
-	service->sockets = (struct socket_options){
+	struct socket_options *sockets = &world.sockets[role->near_sealed];
+
+	*sockets = (struct socket_options){
 		.no_delay = true,
 		.dscp = -1,
 		.near_sndbuf = sizes->sndbuf,
@@ -356,6 +360,7 @@ static inline void open_service(struct service *service, const struct role *role
 		.far_sndbuf = sizes->sndbuf,
 		.far_rcvbuf = sizes->rcvbuf,
 	};
+	service->sockets = sockets;
 	service_init(service);
 	assert_int_equal(service_listen(service, &at, false), 0);
 	*port = port_of(service->listeners[0].source.fd);
@@ -377,9 +382,10 @@ static inline void world_open(struct sizes sizes)
 	assert_int_equal(engine_open(&world.engine, sizes.sessions, sizes.blocks), 0);
 	wire_key_set(&world.server.key, world.method, world.key);
 	open_service(&world.server, &server_role, &sizes, &world.server_port);
-	world.local.upstreams.count = 1;
-	wire_key_set(&world.local.upstreams.all[0].key, world.method, world.key);
-	world.local.upstreams.all[0].where = (struct endpoint){
+	world.local.upstreams = &world.upstreams;
+	world.upstreams.count = 1;
+	wire_key_set(&world.upstreams.all[0].key, world.method, world.key);
+	world.upstreams.all[0].where = (struct endpoint){
 		.port = world.server_port, .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 }
 	};
 	open_service(&world.local, &local_role, &sizes, &world.local_port);
@@ -401,6 +407,8 @@ static inline void world_close(void)
 	engine_close(&world.engine);
 	resolve_close();
 	reactor_close();
+	service_free(&world.server);
+	service_free(&world.local);
 	reactor_clock(NULL);
 	assert_int_equal(count_open(), world.descriptors);
 }
