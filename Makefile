@@ -134,7 +134,7 @@ FORCE:
 # what runs rarely is to be small here, whatever CFLAGS say
 ifeq ($(FLAVOUR),musl)
 rarely := applets/% core/json.c core/log.c core/options.c core/pidfile.c core/process% core/account.c core/syslog.c \
-	core/text.c net/dns.c net/dns_message.c net/hosts.c net/nameservers.c net/resolve.c net/service.c net/socket.c \
+	core/text.c core/child.c net/dns.c net/dns_message.c net/hosts.c net/nameservers.c net/resolve.c net/service.c net/socket.c \
 	net/socket_ares.c net/users.c net/endpoint.c net/socks.c net/engine.c net/control.c
 $(patsubst %.c,$(B)/obj/%.o,$(filter $(rarely),$(lib_sources))): defines = -Os
 endif

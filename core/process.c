@@ -29,12 +29,13 @@
 static struct {
 	bool starting; /* a parent waits */
 	bool marking;  /* keep the right to mark sockets */
+	bool ports;    /* keep the right to bind ports below 1024, for others */
 	int ready;     /* the end of its pipe */
 	struct pidfile pidfile;
 } service;
 
-/* Reads end, or fail; writes fail, or go nowhere. An empty root has no /dev/null but has a root. */
-static int open_nothing(void)
+/* An empty root has no /dev/null but has a root. */
+int process_nothing(void)
 {
 	int fd = open("/dev/null", O_RDWR);
 
@@ -48,7 +49,7 @@ void process_start(void)
 	int fd;
 
 	do
-		fd = open_nothing();
+		fd = process_nothing();
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
@@ -139,7 +140,7 @@ void process_ready(void)
 
 	if (!service.starting)
 		return;
-	nothing = open_nothing();
+	nothing = process_nothing();
 	if (nothing < 0)
 		die("cannot open /dev/null: %s", strerror(errno));
 	if (pidfile_write(&service.pidfile) < 0)
@@ -181,6 +182,11 @@ void process_keep_marking(void)
 	service.marking = true;
 }
 
+void process_keep_ports(void)
+{
+	service.ports = true;
+}
+
 void process_user(const char *who)
 {
 	struct account to = { 0 };
@@ -195,7 +201,7 @@ void process_user(const char *who)
 	if (found == -2)
 		log_warn("user '%s' is in more than %d groups: the rest is left out", who,
 			 ACCOUNT_GROUPS);
-	bool keep = service.marking && to.uid != 0;
+	bool keep = (service.marking || service.ports) && to.uid != 0;
 
 	if (keep)
 		process_rights_hold();
@@ -204,7 +210,7 @@ void process_user(const char *who)
 	    setresuid(to.uid, to.uid, to.uid) < 0)
 		die("failed to switch user to '%s': %s", who, strerror(errno));
 	if (keep)
-		process_rights_reduce();
+		process_rights_reduce(service.marking, service.ports);
 	if (!is_already(&to) || can_return(&to))
 		die("failed to switch user to '%s': root can be regained", who);
 	process_no_dumps(); /* changing ids has set what the system's default is */

@@ -10,7 +10,7 @@
  *	process_daemon		if a pid file is given: the child goes on from here
  *	reactor_open, process_signals
  *				listeners, plugins, ...
- *	process_keep_marking, process_user
+ *	process_keep_marking, process_keep_ports, process_user
  *				what needs root is open now
  *	process_no_new_privs	unless a plugin with privileges of its own is to be started
  *	process_ready		all that can fail has succeeded
@@ -25,6 +25,9 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* A descriptor whose reads end or fail, and whose writes fail or go nowhere. -1 with errno. */
+int process_nothing(void);
 
 /* The name that ps, pidof and killall see. */
 void process_name(const char *name);
@@ -58,13 +61,22 @@ void process_user(const char *who);
 /* Before process_user(): of root's rights the new user is to have one, to mark sockets (fwmark). */
 void process_keep_marking(void);
 
+/* The same: programs that we start are to bind ports below 1024; this process itself will not. Only
+ * Linux can. And in such a program, before its execve(). */
+void process_keep_ports(void);
+void process_lend_ports(void);
+
+/* In a child, before its execve(): the kernel is to kill it when its parent, this process, has
+ * ended, or at once if that has happened. Only Linux can. */
+void process_end_with(pid_t parent);
+
 /* Whether this process may mark sockets; Linux asks CAP_NET_ADMIN for it. */
 bool process_may_mark(void);
 
-/* The parts of process_user() that keep that right: before ids change, and afterwards, when all
+/* The parts of process_user() that keep such rights: before ids change, and afterwards, when all
  * others are given up. Die if they cannot be. */
 void process_rights_hold(void);
-void process_rights_reduce(void);
+void process_rights_reduce(bool marking, bool ports);
 
 /* No program we start may gain privileges (set-user-id, file capabilities). */
 void process_no_new_privs(void);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -42,31 +43,53 @@ static struct rights no_rights(void)
 	return (struct rights){ .header.version = _LINUX_CAPABILITY_VERSION_3 };
 }
 
-static const unsigned marking = 1u << CAP_NET_ADMIN;
+static const unsigned right_to_mark = 1u << CAP_NET_ADMIN;
+static const unsigned right_to_ports = 1u << CAP_NET_BIND_SERVICE;
 
 bool process_may_mark(void)
 {
 	struct rights have = no_rights();
 
 	return syscall(SYS_capget, &have.header, have.data) == 0 &&
-	       (have.data[0].effective & marking);
+	       (have.data[0].effective & right_to_mark);
 }
 
 void process_rights_hold(void)
 {
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
-		die("cannot keep the right to mark sockets: %s", strerror(errno));
+		die("cannot keep rights of root: %s", strerror(errno));
 }
 
 /* Ids have changed, which took what was effective, but left what is permitted. */
-void process_rights_reduce(void)
+void process_rights_reduce(bool marking, bool ports)
 {
 	struct rights have = no_rights(), want = no_rights();
 
 	if (syscall(SYS_capget, &have.header, have.data) < 0)
 		die("cannot tell which rights are left: %s", strerror(errno));
-	want.data[0].permitted = want.data[0].effective = have.data[0].permitted & marking;
+	want.data[0].effective = have.data[0].permitted & (marking ? right_to_mark : 0);
+	want.data[0].permitted =
+		want.data[0].effective | (have.data[0].permitted & (ports ? right_to_ports : 0));
 	if (syscall(SYS_capset, &want.header, want.data) < 0 ||
 	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) < 0)
 		die("cannot give up the rights of root: %s", strerror(errno));
+}
+
+/* Who has not got the right cannot lend it: then bind() will say so. */
+void process_lend_ports(void)
+{
+	struct rights have = no_rights();
+
+	if (syscall(SYS_capget, &have.header, have.data) < 0)
+		return;
+	have.data[0].inheritable |= have.data[0].permitted & right_to_ports;
+	if (syscall(SYS_capset, &have.header, have.data) == 0)
+		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_BIND_SERVICE, 0, 0);
+}
+
+void process_end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent) /* it ended before we asked */
+		_exit(0);
 }
