@@ -1,0 +1,125 @@
+/*
+ * Listeners: bound for each address of each service, before privileges go. And the look-ups that
+ * this, or a start, waits for.
+ */
+#include "applets/running.h"
+
+#include "core/log.h"
+#include "core/reactor.h"
+#include "net/resolve.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void answered(struct lookup *lookup)
+{
+	(void)lookup; /* its status tells */
+}
+
+/* Wait for the addresses of a name, turning the reactor; what is served already goes on. */
+static enum resolve_status resolve_now(struct lookup *lookup, const struct endpoint *name)
+{
+	enum resolve_status status = resolve_start(lookup, name->host, answered);
+
+	while (status == RESOLVE_PENDING && !reactor_stopping()) {
+		reactor_turn(-1);
+		status = lookup->status;
+	}
+	return status;
+}
+
+/* `::` stands for both families, unless an IPv4 address of the same port is listed too. */
+static bool v6only(const struct endpoint *at, const struct endpoint *all, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (all[i].type == ENDPOINT_IPV4 && all[i].port == at->port)
+			return true;
+	return false;
+}
+
+/* Listen on an address, or on the first address of a name. NULL, or why that failed. */
+static const char *listen_on(struct service *service, const struct endpoint *at, bool only6,
+			     int (*begin)(struct service *, const struct endpoint *, bool))
+{
+	struct endpoint literal = *at;
+
+	if (at->type == ENDPOINT_NAME) {
+		struct lookup lookup = { 0 };
+
+		enum resolve_status status = resolve_now(&lookup, at);
+
+		if (status != RESOLVE_OK) {
+			resolve_release(&lookup);
+			return status == RESOLVE_NOT_FOUND
+				       ? "this is no address, and there is no such name"
+				       : "this is no address, and no name server answers";
+		}
+		endpoint_from_address(&literal, &lookup.answer->addresses[0], at->port);
+		resolve_release(&lookup);
+	}
+	return begin(service, &literal, only6) < 0 ? strerror(errno) : NULL;
+}
+
+/* Listen on each of the addresses of the i-th service; how many it could. */
+static unsigned listen_on_each(struct applet *applet, unsigned i, const char *listening,
+			       int (*begin)(struct service *, const struct endpoint *, bool))
+{
+	const struct endpoint *at;
+	unsigned n = applet->kind->listen_on(&applet->settings, i, &at), could = 0;
+	char text[ENDPOINT_TEXT];
+
+	for (unsigned a = 0; a < n; a++) {
+		const char *why =
+			listen_on(&applet->services[i], &at[a], v6only(&at[a], at, n), begin);
+
+		endpoint_print(&at[a], text, sizeof(text));
+		if (why) {
+			log_warn("cannot listen on %s: %s", text, why);
+		} else {
+			log_info("%s %s", listening, text);
+			could++;
+		}
+	}
+	return could;
+}
+
+void applet_listen(struct applet *applet)
+{
+	unsigned listeners = 0;
+
+	for (unsigned i = 0; i < applet->service_count; i++) {
+		if (applet_mode(applet, i) != MODE_UDP_ONLY)
+			listeners +=
+				listen_on_each(applet, i, applet->kind->listening, service_listen);
+		if (applet_mode(applet, i) != MODE_TCP_ONLY)
+			listeners += listen_on_each(applet, i, applet->kind->listening_udp,
+						    service_listen_datagrams);
+	}
+	if (listeners == 0)
+		die("failed to listen on any address");
+}
+
+/* A server's name that does not exist is a mistake; one that nobody answers for may be known later. */
+void applet_check_upstreams(struct applet *applet)
+{
+	struct upstreams *upstreams = applet->services[0].upstreams;
+
+	for (unsigned i = 0; upstreams && i < upstreams->count && !reactor_stopping(); i++) {
+		const struct endpoint *where = &upstreams->all[i].where;
+		struct lookup lookup = { 0 };
+
+		if (where->type != ENDPOINT_NAME)
+			continue;
+		switch (resolve_now(&lookup, where)) {
+		case RESOLVE_NOT_FOUND:
+			die("failed to resolve the provided hostname: %s does not exist",
+			    where->host);
+		case RESOLVE_FAILED:
+			log_warn("no name server answers for %s; trying on", where->host);
+			break;
+		default:
+			break;
+		}
+		resolve_release(&lookup);
+	}
+}

@@ -1,0 +1,8 @@
+/*
+ * What the main process looks after besides the services; see running.h.
+ */
+#include "applets/running.h"
+
+const struct applet_part *const applet_parts[] = {
+	NULL,
+};

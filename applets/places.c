@@ -1,0 +1,201 @@
+/*
+ * From settings to services: how many there are, what they may hold, what they share. Called once by
+ * applet.c, in the main process.
+ */
+#include "applets/running.h"
+
+#include "core/log.h"
+#include "net/replay.h"
+#include "net/salts.h"
+#include "net/users.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SPARE_DESCRIPTORS = 64, /* listeners, name look-ups, log, ... */
+	SESSIONS_MAX = 1 << 18,
+	ASSOCS_MAX = 1 << 14, /* unless the settings ask for more */
+	BLOCKS_PER_MIB = (1 << 20) / BLOCK_SIZE
+};
+
+enum mode applet_mode(const struct applet *applet, unsigned i)
+{
+	const struct settings_place *place = settings_place(&applet->settings, i);
+	bool own = applet->kind->role->near_sealed && place->mode;
+
+	return own ? (enum mode)(place->mode - 1) : (enum mode)applet->settings.mode;
+}
+
+static unsigned count_services(const struct applet *applet)
+{
+	unsigned n = 1;
+
+	while (applet->kind->role->near_sealed && settings_place(&applet->settings, n))
+		n++;
+	return n;
+}
+
+/* Is there a service that does not exclude this? */
+static bool serves(const struct applet *applet, enum mode excluded)
+{
+	for (unsigned i = 0; i < applet->service_count; i++)
+		if (applet_mode(applet, i) != excluded)
+			return true;
+	return false;
+}
+
+static unsigned long spare(unsigned long descriptors)
+{
+	return descriptors > 2 * SPARE_DESCRIPTORS ? descriptors - SPARE_DESCRIPTORS
+						   : descriptors / 2;
+}
+
+/* UDP takes a quarter of the descriptors at most, or what the settings say, but never so many that TCP has less than a
+ * quarter. */
+static uint32_t assoc_limit(const struct applet *applet)
+{
+	const struct settings *settings = &applet->settings;
+	unsigned long all = spare(applet->descriptors), limit = all / 4;
+	unsigned long most = serves(applet, MODE_UDP_ONLY) ? all / 4 * 3 : all;
+
+	if (!serves(applet, MODE_TCP_ONLY))
+		return 0;
+	if (limit > ASSOCS_MAX)
+		limit = ASSOCS_MAX;
+	if (settings->udp_max_associations)
+		limit = settings->udp_max_associations;
+	if (limit > most) {
+		log_warn("udp_max_associations: %lu is all that the limit of open files (%lu) "
+			 "allows",
+			 most, applet->descriptors);
+		limit = most;
+	}
+	return (uint32_t)(limit > 0 ? limit : 1);
+}
+
+static uint32_t session_limit(const struct applet *applet)
+{
+	const struct settings *settings = &applet->settings;
+	unsigned long limit = (spare(applet->descriptors) - applet->assocs) / 2;
+
+	if (limit > SESSIONS_MAX)
+		limit = SESSIONS_MAX;
+	if (settings->max_sessions && settings->max_sessions < limit)
+		limit = settings->max_sessions;
+	return (uint32_t)(limit > 0 ? limit : 1);
+}
+
+/* One service for each place of a server, one for all upstreams of a client. */
+static void make_service(struct applet *applet, unsigned i)
+{
+	struct service *service = &applet->services[i];
+	const struct settings *settings = &applet->settings;
+
+	*service = (struct service){
+		.engine = &applet->engine,
+		.role = applet->kind->role,
+		.sockets = &settings->socket,
+		.own = settings,
+		.timeout = (uint64_t)settings->timeout * 1000,
+		.udp_timeout = (uint64_t)settings->udp_timeout * 1000,
+		.mtu = settings->mtu,
+	};
+	applet->kind->configure(service, settings, i);
+	service->key.replay = applet->replay;
+	service->key.packet_replay = applet->packet_replay;
+	service->key.packet_padding = settings->udp_padding;
+	service->key.salts = applet->salts;
+	for (unsigned u = 0; service->upstreams && u < service->upstreams->count; u++) {
+		service->upstreams->all[u].key.replay = applet->replay;
+		service->upstreams->all[u].key.packet_replay = applet->packet_replay;
+		service->upstreams->all[u].key.packet_padding = settings->udp_padding;
+	}
+	if (service_init(service) < 0)
+		die("no memory for the ciphers of %u sessions: %s (see max_sessions)",
+		    applet->sessions, strerror(errno));
+}
+
+static struct replay *open_replay(const struct applet *applet)
+{
+	struct replay *replay = replay_open(applet->settings.replay_size);
+
+	if (!replay)
+		die("no memory for the replay memory of %u salts: %s (see replay_size)",
+		    applet->settings.replay_size, strerror(errno));
+	return replay;
+}
+
+/* A stream of datagrams would flush what TCP remembers in seconds: each has its own. */
+static void open_datagrams(struct applet *applet)
+{
+	if (applet->assocs == 0)
+		return;
+	if (engine_open_datagrams(&applet->engine, applet->assocs) < 0)
+		die("no memory for %u associations: %s (see udp_max_associations)", applet->assocs,
+		    strerror(errno));
+	applet->packet_replay = open_replay(applet);
+}
+
+/* Where replay_size is less, nobody may fill it for all others. */
+static void open_salts(struct applet *applet)
+{
+	uint32_t size = applet->settings.replay_size;
+
+	if (size < SALTS_LEAST)
+		size = SALTS_LEAST;
+	applet->salts = salts_open(size);
+	if (!applet->salts)
+		die("no memory for %u salts of a minute: %s (see replay_size)", size,
+		    strerror(errno));
+}
+
+void applet_limits(struct applet *applet)
+{
+	applet->service_count = count_services(applet);
+	applet->assocs = assoc_limit(applet);
+	applet->sessions = session_limit(applet);
+}
+
+void applet_make(struct applet *applet)
+{
+	unsigned buffers = applet->settings.buffer_limit;
+
+	if (engine_open(&applet->engine, applet->sessions, buffers * BLOCKS_PER_MIB) < 0)
+		die("no memory for %u sessions and %u MiB of buffers: %s (see max_sessions and "
+		    "buffer_limit)",
+		    applet->sessions, buffers, strerror(errno));
+	applet->replay = open_replay(applet);
+	open_datagrams(applet);
+	if (applet->kind->role->near_sealed)
+		open_salts(applet);
+	applet->services = calloc(applet->service_count, sizeof(*applet->services));
+	if (!applet->services)
+		die("no memory for %u servers", applet->service_count);
+	for (unsigned i = 0; i < applet->service_count; i++)
+		make_service(applet, i);
+}
+
+static void forget_service(struct service *service)
+{
+	if (service->key.users)
+		users_close(service->key.users);
+	if (service->upstreams)
+		sodium_memzero(service->upstreams, sizeof(*service->upstreams));
+	free(service->upstreams);
+	service_free(service);
+}
+
+void applet_close(struct applet *applet)
+{
+	replay_close(applet->replay);
+	replay_close(applet->packet_replay);
+	salts_close(applet->salts);
+	for (unsigned i = 0; i < applet->service_count; i++)
+		forget_service(&applet->services[i]);
+	sodium_memzero(applet->services, applet->service_count * sizeof(*applet->services));
+	free(applet->services);
+	settings_free(&applet->settings);
+}

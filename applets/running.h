@@ -1,0 +1,74 @@
+/*
+ * What a program that serves has, and who does what in its life (applet.c):
+ *
+ *	the main process	settings, limits, daemon, listeners, shared memory, parts, privileges
+ *	whoever serves		reactor, resolver, sessions, associations: serving.c
+ *
+ * Functions of the main process run once, before anything serves; there is one struct applet, and
+ * a worker gets a copy of it as it is forked.
+ */
+#ifndef APPLETS_RUNNING_H
+#define APPLETS_RUNNING_H
+
+#include "applets/applet.h"
+#include "net/engine.h"
+
+#include <sys/types.h>
+
+struct applet {
+	const struct applet_kind *kind;
+	struct settings settings;
+	struct engine engine;
+	struct service *services;
+	unsigned service_count;
+	unsigned long descriptors; /* that may be open */
+	uint32_t sessions;	   /* at once */
+	uint32_t assocs;	   /* UDP clients at once; 0: no UDP */
+	struct replay *replay, *packet_replay;
+	struct salts *salts; /* a server's */
+};
+
+/* Something that the main process looks after besides the services: a plugin, rules in the kernel. Each
+ * function may be NULL. None is called in a worker. */
+struct applet_part {
+	/* Listeners are open, and what may be root's privileges are still there. Dies if it fails. */
+	void (*bound)(struct applet *applet);
+	/* Privileges are dropped; the reactor may be turned, and runs later. Nothing is served yet,
+	 * no worker is there. Dies if it fails. */
+	void (*begin)(struct applet *applet);
+	/* A child ended that the program does not know. */
+	void (*child)(struct applet *applet, pid_t pid, int status);
+	/* The settings were read again, and are good. */
+	void (*reload)(struct applet *applet);
+	/* The program ends: after serving, or because of a failure after bound() has begun. */
+	void (*end)(struct applet *applet);
+};
+
+/* All parts, in the order in which they begin; they end in the reverse order. The last is NULL. */
+extern const struct applet_part *const applet_parts[];
+
+/* What the i-th service does. (places.c) */
+enum mode applet_mode(const struct applet *applet, unsigned i);
+
+/* Count the services; find out how many sessions and associations there may be. */
+void applet_limits(struct applet *applet);
+
+/* Fill in the services, open what they share. Dies if there is not enough memory. */
+void applet_make(struct applet *applet);
+
+/* Bind all listeners. Dies if there is none. (listening.c) */
+void applet_listen(struct applet *applet);
+
+/* Look up the servers' names. Dies if there is no such name; stops early if the program is to. */
+void applet_check_upstreams(struct applet *applet);
+
+/* Serve until told to stop. `started` is called once connections are accepted. The exit status. (serving.c) */
+int applet_serve(struct applet *applet, void (*started)(struct applet *));
+
+/* What the program holds, in one line of the log. */
+void applet_report(const struct applet *applet);
+
+/* Close and wipe what applet_make() and applet_listen() made. */
+void applet_close(struct applet *applet);
+
+#endif
