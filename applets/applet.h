@@ -20,8 +20,11 @@ struct applet_kind {
 	/* The words before the address in the lines that tools look for. */
 	const char *listening, *listening_udp;
 
-	/* Copy from the settings what only this applet uses. The i-th service is that of the i-th
-	 * place of a server; a client has one for all. */
+	/* How many services there are: one for each place of a server, or for each tunnel. NULL:
+	 * one. */
+	unsigned (*count)(const struct settings *settings);
+
+	/* Copy from the settings what only this applet uses, for the i-th service. */
 	void (*configure)(struct service *service, const struct settings *settings, unsigned i);
 
 	/* The users in the settings are others now; NULL: there are none. */

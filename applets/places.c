@@ -23,19 +23,11 @@ enum {
 
 enum mode applet_mode(const struct applet *applet, unsigned i)
 {
-	const struct settings_place *place = settings_place(&applet->settings, i);
-	bool own = applet->kind->role->near_sealed && place->mode;
+	bool server = applet->kind->role->near_sealed;
+	const struct settings_place *place = server ? settings_place(&applet->settings, i) : NULL;
 
-	return own ? (enum mode)(place->mode - 1) : (enum mode)applet->settings.mode;
-}
-
-static unsigned count_services(const struct applet *applet)
-{
-	unsigned n = 1;
-
-	while (applet->kind->role->near_sealed && settings_place(&applet->settings, n))
-		n++;
-	return n;
+	return place && place->mode ? (enum mode)(place->mode - 1)
+				    : (enum mode)applet->settings.mode;
 }
 
 /* Is there a service that does not exclude this? */
@@ -88,7 +80,6 @@ static uint32_t session_limit(const struct applet *applet)
 	return (uint32_t)(limit > 0 ? limit : 1);
 }
 
-/* One service for each place of a server, one for all upstreams of a client. */
 static void make_service(struct applet *applet, unsigned i)
 {
 	struct service *service = &applet->services[i];
@@ -154,7 +145,7 @@ static void open_salts(struct applet *applet)
 
 void applet_limits(struct applet *applet)
 {
-	applet->service_count = count_services(applet);
+	applet->service_count = applet->kind->count ? applet->kind->count(&applet->settings) : 1;
 	applet->assocs = assoc_limit(applet);
 	applet->sessions = session_limit(applet);
 }
@@ -173,7 +164,7 @@ void applet_make(struct applet *applet)
 		open_salts(applet);
 	applet->services = calloc(applet->service_count, sizeof(*applet->services));
 	if (!applet->services)
-		die("no memory for %u servers", applet->service_count);
+		die("no memory for %u services", applet->service_count);
 	for (unsigned i = 0; i < applet->service_count; i++)
 		make_service(applet, i);
 }

@@ -60,6 +60,15 @@ static void reload(struct service *services, const struct settings *settings)
 			 "is");
 }
 
+static unsigned count(const struct settings *settings)
+{
+	unsigned n = 0;
+
+	while (settings_place(settings, n))
+		n++;
+	return n;
+}
+
 static unsigned listen_on(const struct settings *settings, unsigned i, const struct endpoint **at)
 {
 	const struct settings_place *place = settings_place(settings, i);
@@ -75,6 +84,7 @@ int server_main(int argc, char **argv)
 		.role = &server_role,
 		.listening = "tcp server listening at",
 		.listening_udp = "udp server listening at",
+		.count = count,
 		.configure = configure,
 		.reload = reload,
 		.listen_on = listen_on,

@@ -73,9 +73,10 @@ static const struct option_row rows[] = {
 	  HELP("address to send from; may be given once for IPv4 and once for IPv6") },
 	{ KEY("local_ipv4_address"), FOR(S), FIELD(CUSTOM, raw.source4), .custom = value_source4 },
 	{ KEY("local_ipv6_address"), FOR(S), FIELD(CUSTOM, raw.source6), .custom = value_source6 },
-	{ FLAG('L', NULL, "HOST:PORT"), KEY("tunnel_address"), FOR(T), FIELD(CUSTOM, tunnel),
+	{ FLAG('L', NULL, "[PORT=]HOST:PORT"), KEY("tunnel_address"), FOR(T), FIELD(LIST, tunnels),
 	  .custom = value_tunnel,
-	  HELP("where the tunnel leads") },
+	  HELP("where the tunnel (from a port of its own) leads; may be repeated") },
+	{ KEY("tunnels"), FOR(T), FIELD(CUSTOM, tunnels), .custom = value_tunnels },
 
 	/* what lies on the wire */
 	{ KEY("servers"), FOR(CLIENTS | S), FIELD(CUSTOM, top), .custom = value_servers },
@@ -261,11 +262,22 @@ static const struct option_row element_rows[] = {
 	{ KEY("name"), FOR(ALL), FIELD(IGNORE, plugin) },
 	{ KEY("remarks"), FOR(ALL), FIELD(IGNORE, plugin) },
 };
+
+#undef FIELD
+#define FIELD(type_, field_) .type = OPTION_##type_, .offset = offsetof(struct settings_tunnel, field_)
+
+/* What an element of `tunnels` has. */
+static const struct option_row tunnel_rows[] = {
+	{ KEY("local_address"), FOR(T), FIELD(CUSTOM, local), .custom = value_tunnel_local },
+	{ KEY("local_port"), FOR(T), FIELD(PORT, local_port) },
+	{ KEY("tunnel_address"), FOR(T), FIELD(CUSTOM, target), .custom = value_tunnel_target },
+};
 /* clang-format on */
 
 enum {
 	ROWS = sizeof rows / sizeof rows[0],
-	ELEMENT_ROWS = sizeof element_rows / sizeof element_rows[0]
+	ELEMENT_ROWS = sizeof element_rows / sizeof element_rows[0],
+	TUNNEL_ROWS = sizeof tunnel_rows / sizeof tunnel_rows[0]
 };
 _Static_assert((int)ROWS <= (int)OPTION_ROWS_MAX, "struct options remembers every row");
 /* -s wins over both `server` and `servers`; and value_server() fills either struct. */
@@ -304,29 +316,34 @@ const char *settings_program_name(enum program program)
 	return name_of(program);
 }
 
-struct options settings_options(struct settings *s, struct options_reason *reason)
+static struct options table(const struct option_row *all, unsigned count, enum program program,
+			    void *into, struct options_reason *reason)
 {
 	return (struct options){
-		.rows = rows,
-		.count = ROWS,
+		.rows = all,
+		.count = count,
 		.program_name = name_of,
-		.program = s->program,
-		.into = s,
+		.program = program,
+		.into = into,
 		.reason = reason,
 	};
+}
+
+struct options settings_options(struct settings *s, struct options_reason *reason)
+{
+	return table(rows, ROWS, s->program, s, reason);
 }
 
 struct options settings_element(struct settings_place *place, enum program program,
 				struct options_reason *reason)
 {
-	return (struct options){
-		.rows = element_rows,
-		.count = ELEMENT_ROWS,
-		.program_name = name_of,
-		.program = program,
-		.into = place,
-		.reason = reason,
-	};
+	return table(element_rows, ELEMENT_ROWS, program, place, reason);
+}
+
+struct options settings_tunnel(struct settings_tunnel *tunnel, enum program program,
+			       struct options_reason *reason)
+{
+	return table(tunnel_rows, TUNNEL_ROWS, program, tunnel, reason);
 }
 
 void settings_defaults(struct settings *s, enum program program)

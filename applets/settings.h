@@ -53,6 +53,13 @@ struct settings_dscp {
 	uint8_t dscp;
 };
 
+/* ss-tunnel: a place to listen on, and where it leads. */
+struct settings_tunnel {
+	struct endpoint local; /* without an address: that of the top level */
+	struct endpoint target;
+	uint16_t local_port; /* between parsing and checking only */
+};
+
 /* Where in the configuration file something stands, for messages; line 0: it is not from there. */
 struct settings_spot {
 	uint32_t line, column;
@@ -107,9 +114,11 @@ struct settings {
 	char *config;		      /* the file that was read; NULL: none */
 	struct settings_start *start; /* what a reload begins from; NULL: no file */
 
-	struct endpoint local;	/* clients: where to listen */
-	struct endpoint tunnel; /* ss-tunnel: the fixed target */
-	uint8_t mode;		/* enum mode */
+	struct endpoint local; /* clients: where to listen */
+	/* ss-tunnel: all that there are; the first is that of the top level, if it has one. */
+	struct settings_tunnel *tunnels;
+	unsigned tunnel_count;
+	uint8_t mode; /* enum mode */
 
 	/* How a client's requests look; in the keys of all places already. */
 	unsigned char prefix[WIRE_PREFIX_MAX];
@@ -158,6 +167,7 @@ struct settings {
 		struct address source4,
 			source6; /* of the keys local_ipv4_address, local_ipv6_address */
 		uint16_t local_port;
+		struct endpoint tunnel; /* -L and tunnel_address of the top level */
 	} raw;
 };
 

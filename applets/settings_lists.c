@@ -88,6 +88,9 @@ void value_free(struct settings *s)
 {
 	free_logins(s);
 	free_ports(s);
+	free(s->tunnels);
+	s->tunnels = NULL;
+	s->tunnel_count = 0;
 	free_elements(s);
 	value_free_place(&s->top);
 }

@@ -95,16 +95,18 @@ static int check_secret(const struct settings *s, const struct settings_place *p
 
 static int check_near(const struct settings *s, struct options_reason *reason)
 {
-	if ((s->program & PROGRAM_CLIENTS) && !s->raw.local_port && !s->local.port)
+	bool several = s->tunnel_count && !s->raw.tunnel.type; /* which have ports of their own */
+
+	if ((s->program & PROGRAM_CLIENTS) && !s->raw.local_port && !s->local.port && !several)
 		return settings_fail(
 			reason, OPTIONS_USAGE,
 			"no local port is given: use -l or the key 'local_port' (local_port "
 			"is NULL)");
-	if ((s->program & PROGRAM_TUNNEL) && !s->tunnel.type)
+	if ((s->program & PROGRAM_TUNNEL) && !s->raw.tunnel.type && !s->tunnel_count)
 		return settings_fail(
 			reason, OPTIONS_USAGE,
-			"no target is given: use -L or the key 'tunnel_address' (tunnel_addr "
-			"is NULL)");
+			"no target is given: use -L or the keys 'tunnel_address' or 'tunnels' "
+			"(tunnel_addr is NULL)");
 	return 0;
 }
 

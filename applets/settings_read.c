@@ -111,6 +111,8 @@ int settings_check(struct settings *s, struct options_reason *reason)
 		return -1;
 	if (s->program & PROGRAM_CLIENTS)
 		fill_local(s);
+	if (tunnels_complete(s, reason) < 0)
+		return -1;
 	fill_sources(s);
 	fill_numbers(s);
 	s->socket.interface = s->interface;

@@ -32,7 +32,7 @@ static int copy_flags(struct settings *to, const struct settings *from)
 	*to = *from;
 	to->start = NULL;
 	o = settings_options(to, NULL);
-	return options_own(&o);
+	return options_own(&o) < 0 ? -1 : tunnels_own(to);
 }
 
 int settings_remember(struct settings *s, const struct options *o, struct options_reason *reason)

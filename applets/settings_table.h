@@ -25,6 +25,10 @@ struct options settings_options(struct settings *settings, struct options_reason
 struct options settings_element(struct settings_place *place, enum program program,
 				struct options_reason *reason);
 
+/* The same of an element of `tunnels`. */
+struct options settings_tunnel(struct settings_tunnel *tunnel, enum program program,
+			       struct options_reason *reason);
+
 /* settings_reason.c: fill *reason: -1. Then say in front of it whose that is; and in front of all
  * where in the file it stands, and which element of `servers` the place is: -1. */
 __attribute__((format(printf, 3, 4))) int settings_fail(struct options_reason *reason,
@@ -52,6 +56,11 @@ int places_make_users(const struct settings *settings, struct settings_place *pl
  * reason, and nothing is changed. */
 int places_exchange_users(struct settings *settings, struct settings *fresh,
 			  struct options_reason *reason);
+
+/* settings_tunnels.c: give flags that were copied lists of their own; make of what was read the tunnels
+ * that there are, once it is known where to listen. 0, or -1, with the reason if it is not NULL. */
+int tunnels_own(struct settings *settings);
+int tunnels_complete(struct settings *settings, struct options_reason *reason);
 
 /* settings_read.c: read a file into what `options` fills, noting in *prints (unless NULL) what it
  * says, while the program serves if `again`; then look whether all is there, and make of it what the program needs. 0, or -1 with the

@@ -32,8 +32,8 @@ static int parse_host(struct options *o, struct endpoint *endpoint, const char *
 	return endpoint_parse(endpoint, text, 0);
 }
 
-/* A place to listen on; localhost needs no resolver. */
-static int parse_listen(struct options *o, struct endpoint *endpoint, const char *text)
+/* localhost needs no resolver. */
+int value_parse_listen(struct options *o, struct endpoint *endpoint, const char *text)
 {
 	if (parse_host(o, endpoint, text) < 0)
 		return -1;
@@ -52,7 +52,7 @@ int value_server(struct options *o, const struct option_value *value)
 		place->servers = 0;
 		return 0;
 	}
-	if ((listens ? parse_listen : parse_host)(o, &endpoint, value->text) < 0)
+	if ((listens ? value_parse_listen : parse_host)(o, &endpoint, value->text) < 0)
 		return -1;
 	if (place->servers == SETTINGS_SERVERS) {
 		options_warn(o, "takes %d at most, '%.60s' is ignored", SETTINGS_SERVERS,
@@ -91,7 +91,7 @@ int value_listen(struct options *o, const struct option_value *value)
 		s->local.type = ENDPOINT_NONE;
 		return 0;
 	}
-	return parse_listen(o, &s->local, value->text);
+	return value_parse_listen(o, &s->local, value->text);
 }
 
 /* An address without a port, of the family asked for (0: of any). */
@@ -141,18 +141,6 @@ int value_source4(struct options *o, const struct option_value *value)
 int value_source6(struct options *o, const struct option_value *value)
 {
 	return source_of_family(o, value, NULL, &((struct settings *)o->into)->raw.source6);
-}
-
-int value_tunnel(struct options *o, const struct option_value *value)
-{
-	struct settings *s = o->into;
-	const char *text = options_text(o, value, "a string");
-
-	if (!text)
-		return -1;
-	if (endpoint_parse(&s->tunnel, text, 0) < 0 || !s->tunnel.port)
-		return options_fail(o, "must be host:port or [v6]:port, not '%.60s'", text);
-	return 0;
 }
 
 /* Only looked at here: the string is kept as it is, for resolve_open(). */

@@ -21,7 +21,6 @@ int value_listen(struct options *options, const struct option_value *value);
 int value_source(struct options *options, const struct option_value *value);
 int value_source4(struct options *options, const struct option_value *value);
 int value_source6(struct options *options, const struct option_value *value);
-int value_tunnel(struct options *options, const struct option_value *value);
 int value_prefix(struct options *options, const struct option_value *value);
 int value_padding(struct options *options, const struct option_value *value);
 int value_nameserver(struct options *options, const struct option_value *value);
@@ -32,6 +31,16 @@ int value_socks_auth(struct options *options, const struct option_value *value);
 int value_port_password(struct options *options, const struct option_value *value);
 int value_users(struct options *options, const struct option_value *value); /* place */
 int value_servers(struct options *options, const struct option_value *value);
+
+/* settings_tunnels.c; the last two fill a struct settings_tunnel */
+int value_tunnel(struct options *options, const struct option_value *value);
+int value_tunnels(struct options *options, const struct option_value *value);
+int value_tunnel_local(struct options *options, const struct option_value *value);
+int value_tunnel_target(struct options *options, const struct option_value *value);
+
+/* settings_value.c: a place to listen on, with or without a port. 0, or -1 after options_fail(). */
+struct endpoint;
+int value_parse_listen(struct options *options, struct endpoint *endpoint, const char *text);
 
 /* Wipe and free what the lists and the keys of places have. */
 void value_free(struct settings *settings);

@@ -1,15 +1,21 @@
 /*
- * ss-tunnel: what comes to its port goes to one fixed target, through a shadowsocks server. Nothing
- * is asked and nothing is answered: TCP as it is, datagrams as they are.
+ * ss-tunnel: what comes to a port of it goes to one fixed target, through a shadowsocks server.
+ * Nothing is asked and nothing is answered: TCP as it is, datagrams as they are. Each tunnel is a
+ * service of its own.
  */
 #include "applets/applet.h"
 #include "net/session.h"
 
+static const struct endpoint *target_of(const struct service *service)
+{
+	const struct settings_tunnel *tunnel = service->own;
+
+	return &tunnel->target;
+}
+
 static enum step take_target(struct session *s)
 {
-	const struct settings *settings = s->service->own;
-
-	s->target = settings->tunnel;
+	s->target = *target_of(s->service);
 	session_trust(s);
 	return DONE;
 }
@@ -17,10 +23,8 @@ static enum step take_target(struct session *s)
 static bool datagram_target(struct service *service, const struct datagram *piece,
 			    unsigned char **bytes, size_t *n, struct endpoint *target)
 {
-	const struct settings *settings = service->own;
-
 	(void)piece, (void)bytes, (void)n;
-	*target = settings->tunnel;
+	*target = *target_of(service);
 	return true;
 }
 
@@ -38,6 +42,23 @@ static const struct role tunnel_role = {
 	.datagram_dress = datagram_dress,
 };
 
+static unsigned count(const struct settings *settings)
+{
+	return settings->tunnel_count;
+}
+
+static void configure(struct service *service, const struct settings *settings, unsigned i)
+{
+	client_configure(service, settings, i);
+	service->own = &settings->tunnels[i];
+}
+
+static unsigned listen_on(const struct settings *settings, unsigned i, const struct endpoint **at)
+{
+	*at = &settings->tunnels[i].local;
+	return 1;
+}
+
 int tunnel_main(int argc, char **argv)
 {
 	static const struct applet_kind kind = {
@@ -45,8 +66,9 @@ int tunnel_main(int argc, char **argv)
 		.role = &tunnel_role,
 		.listening = "listening at",
 		.listening_udp = "UDP relay enabled at",
-		.configure = client_configure,
-		.listen_on = client_listen_on,
+		.count = count,
+		.configure = configure,
+		.listen_on = listen_on,
 	};
 
 	return applet_run(&kind, argc, argv);

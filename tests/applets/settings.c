@@ -153,11 +153,54 @@ static void test_all_keys(void **state)
 	assert_null(settings.socks_auth);
 }
 
+static void tunnels_fail(const char *text, const char *why)
+{
+	assert_int_equal(read_text(PROGRAM_TUNNEL, text), -1);
+	assert_non_null(strstr(reason.text, why));
+}
+
+/* That of the top level comes first, and others have its address. */
+static void test_tunnels(void **state)
+{
+	(void)state;
+	accepts(PROGRAM_TUNNEL,
+		with("\"tunnels\": [{\"local_port\": 7, \"tunnel_address\": \"a.test:70\"},"
+		     " {\"local_address\": \"[::1]:8\", \"tunnel_address\": \"[2001:db8::2]:80\"},"
+		     " {\"local_address\": \"::1\", \"local_port\": \"9\","
+		     " \"tunnel_address\": \"b:90\"}], \"tunnel_address\": \"top:60\""));
+	assert_int_equal(settings.tunnel_count, 4);
+	assert_string_equal(print(&settings.tunnels[0].target), "top:60");
+	assert_string_equal(print(&settings.tunnels[0].local), print(&settings.local));
+	assert_string_equal(print(&settings.tunnels[1].target), "a.test:70");
+	assert_string_equal(print(&settings.tunnels[1].local), "127.0.0.1:7");
+	assert_string_equal(print(&settings.tunnels[2].local), "[::1]:8");
+	assert_string_equal(print(&settings.tunnels[3].local), "[::1]:9");
+	assert_string_equal(print(&settings.tunnels[3].target), "b:90");
+	settings_free(&settings);
+	assert_null(settings.tunnels);
+	/* Without one at the top level its port is not needed. */
+	accepts(PROGRAM_TUNNEL, "{\"server\": \"a:1\", \"password\": \"x\", \"tunnels\":"
+				" [{\"local_port\": 7, \"tunnel_address\": \"a:70\"}]}");
+	assert_int_equal(settings.tunnel_count, 1);
+	settings_free(&settings);
+	tunnels_fail(with("\"tunnels\": {}"), "key 'tunnels' must be an array of objects");
+	tunnels_fail(with("\"tunnels\": [7]"), "of a number here");
+	tunnels_fail(with("\"tunnels\": [{\"local_port\": 7}]"), "needs a 'tunnel_address' here");
+	tunnels_fail(with("\"tunnels\": [{\"tunnel_address\": \"a:1\"}]"),
+		     "needs a 'local_port' here");
+	tunnels_fail(with("\"tunnels\": [{\"local_port\": 7, \"tunnel_address\": \"a\"}]"),
+		     "must be host:port or [v6]:port, not 'a'");
+	tunnels_fail(with("\"tunnels\": [{\"local_port\": 7, \"tunnel_address\": \"a:1\"},"
+			  " {\"local_port\": 7, \"tunnel_address\": \"b:1\"}]"),
+		     "two tunnels begin at port 7");
+	tunnels_fail(with("\"tunnels\": []"), "tunnel_addr is NULL");
+}
+
 static void test_other_programs(void **state)
 {
 	(void)state;
 	accepts(PROGRAM_TUNNEL, with("\"tunnel_address\": \"[2001:db8::2]:53\""));
-	assert_string_equal(print(&settings.tunnel), "[2001:db8::2]:53");
+	assert_string_equal(print(&settings.tunnels[0].target), "[2001:db8::2]:53");
 	settings_free(&settings);
 	accepts(PROGRAM_REDIR,
 		with("\"tcp_tproxy\": true, \"dscp\": {\"443\": \"EF\", \"80\": \"0x0a\"}"));
@@ -883,6 +926,11 @@ static void test_missing(void **state)
 	ends(PROGRAM_SERVER, "-s 127.0.0.1:1 -s [::1]:2 -k x", 100, "", "");
 	ends(PROGRAM_SERVER, "-p 1", 1, "both password and key are NULL", "usage: ss-server");
 	ends(PROGRAM_TUNNEL, "-s a -p 1 -l 2 -k x", 1, "tunnel_addr is NULL", "usage: ss-tunnel");
+	ends(PROGRAM_TUNNEL, "-s a -p 1 -k x -L a:1", 1, "local_port is NULL", "usage: ss-tunnel");
+	ends(PROGRAM_TUNNEL, "-s a -p 1 -k x -L 2=a:1 -L 3=a:1", 100, "", "");
+	ends(PROGRAM_TUNNEL, "-s a -p 1 -k x -L 2=a:1 -L 2=b:1", 255, "two tunnels begin at port 2",
+	     "");
+	ends(PROGRAM_TUNNEL, "-s a -p 1 -k x -L x=a:1", 255, "must have a local port", "");
 	ends(PROGRAM_REDIR, "-s a -p 1 -k x", 1, "local_port is NULL", "usage: ss-redir");
 	ends(PROGRAM_SERVER, "--no-such-option", 1, "Unrecognized option: --no-such-option",
 	     "usage: ss-server");
@@ -1427,6 +1475,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_all_keys),
+		cmocka_unit_test(test_tunnels),
 		cmocka_unit_test(test_other_programs),
 		cmocka_unit_test(test_server_forms),
 		cmocka_unit_test(test_server_list),
