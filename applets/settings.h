@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct json;
 struct options_reason;
 struct settings_start;
 
@@ -87,7 +88,8 @@ struct settings_place {
 	struct wire_key key;	     /* format NULL: no password was given (manager only) */
 	struct settings_user *users; /* NULL: clients know the key itself */
 	unsigned user_count;
-	uint8_t mode; /* of an element: enum mode + 1; 0: that of the top level */
+	uint8_t mode;		     /* of an element: enum mode + 1; 0: that of the top level */
+	uint8_t fast_open, no_delay; /* of a manager's port: a bool + 1; 0: that of the top level */
 
 	/* Between parsing and checking only; wiped before settings_read() returns. */
 	char *password, *key_text;
@@ -183,7 +185,7 @@ int settings_read_text(struct settings *settings, enum program program, const ch
 		       const char *text, size_t n, struct options_reason *reason);
 
 /* Read the file again, under the same options, and take from it the users of each place that has
- * some: 0, or -1 with the reason, and everything is as it was. A file with which the program would
+ * some, or of a manager its ports: 0, or -1 with the reason, and everything is as it was. A file with which the program would
  * not start is refused whole, and so are users that begin or cease to be, and elements of `servers`
  * that come or go. Whatever else has changed stays as it was, and a warning names it. */
 int settings_reload(struct settings *settings, struct options_reason *reason);
@@ -191,6 +193,15 @@ int settings_reload(struct settings *settings, struct options_reason *reason);
 /* The i-th place that the program acts on, NULL after the last: the elements of `servers` that are
  * not disabled, after the top level if it names a server or there are no elements. */
 const struct settings_place *settings_place(const struct settings *settings, unsigned i);
+
+/* One more place of a manager, from an object like an element of `servers` (which `add` has, too): 0, or -1
+ * with the reason. It is given back with settings_free_place(). */
+int settings_read_place(struct settings *settings, struct settings_place *place,
+			const struct json *object, struct options_reason *reason);
+void settings_free_place(const struct settings *settings, struct settings_place *place);
+
+/* Free the list `servers`, of which nothing is needed any more. */
+void settings_drop_servers(struct settings *settings);
 
 /* Log the methods, and what there is to be said against them. After log_open(). */
 void settings_announce(const struct settings *settings);

@@ -69,7 +69,7 @@ void value_free_place(struct settings_place *place)
 	secret_forget(&place->key);
 }
 
-static void free_elements(struct settings *s)
+void value_free_elements(struct settings *s)
 {
 	for (unsigned i = 0; i < s->element_count; i++) {
 		struct options o = settings_element(&s->elements[i], s->program, NULL);
@@ -91,7 +91,7 @@ void value_free(struct settings *s)
 	free(s->tunnels);
 	s->tunnels = NULL;
 	s->tunnel_count = 0;
-	free_elements(s);
+	value_free_elements(s);
 	value_free_place(&s->top);
 }
 
@@ -204,6 +204,24 @@ int value_users(struct options *o, const struct option_value *value)
 	return 0;
 }
 
+static int value_bool(struct options *o, const struct option_value *value, uint8_t *to)
+{
+	if (value->json->type != JSON_TRUE && value->json->type != JSON_FALSE)
+		return options_fail(o, "must be a boolean, not %s", json_type_name(value->json));
+	*to = value->json->type == JSON_TRUE ? 2 : 1;
+	return 0;
+}
+
+int value_fast_open(struct options *o, const struct option_value *value)
+{
+	return value_bool(o, value, &((struct settings_place *)o->into)->fast_open);
+}
+
+int value_no_delay(struct options *o, const struct option_value *value)
+{
+	return value_bool(o, value, &((struct settings_place *)o->into)->no_delay);
+}
+
 int value_servers(struct options *o, const struct option_value *value)
 {
 	const struct json *list = value->json;
@@ -211,7 +229,7 @@ int value_servers(struct options *o, const struct option_value *value)
 
 	if (list->type != JSON_ARRAY)
 		return options_fail(o, "must be an array of objects, not %s", json_type_name(list));
-	free_elements(s);
+	value_free_elements(s);
 	s->elements = calloc(children(list) + 1, sizeof *s->elements);
 	s->enabled = calloc(children(list) + 1, sizeof *s->enabled);
 	if (!s->elements || !s->enabled)

@@ -17,7 +17,7 @@
 
 static bool top_counts(const struct settings *s)
 {
-	return s->top.servers || !s->element_count;
+	return s->top.servers || !s->element_count || s->program == PROGRAM_MANAGER;
 }
 
 const struct settings_place *settings_place(const struct settings *s, unsigned i)
@@ -60,6 +60,12 @@ static int lacks(const struct settings *s, const struct settings_place *place, c
 	return settings_concerns(s, place, &place->at, reason);
 }
 
+/* The top level of a manager says what its ports have in common, and is none. */
+static bool is_ports(const struct settings *s, const struct settings_place *place)
+{
+	return s->program == PROGRAM_MANAGER && place != &s->top;
+}
+
 /* In parentheses are shadowsocks-libev's words, which tools may look for. */
 static int check_address(const struct settings *s, const struct settings_place *place,
 			 struct options_reason *reason)
@@ -69,6 +75,8 @@ static int check_address(const struct settings *s, const struct settings_place *
 			     "no server is given: use -s or the key 'server' (remote_num is 0)",
 			     "no server is given: it needs a key 'server' (remote_num is 0)",
 			     reason);
+	if (is_ports(s, place) && !place->server_port)
+		return lacks(s, place, NULL, "it needs a key 'server_port'", reason);
 	if ((s->program & PROGRAM_RELAYS) && !has_ports(place))
 		return lacks(s, place,
 			     "no server port is given: use -p or the key 'server_port' "
@@ -82,7 +90,7 @@ static int check_address(const struct settings *s, const struct settings_place *
 static int check_secret(const struct settings *s, const struct settings_place *place,
 			struct options_reason *reason)
 {
-	if (!(s->program & PROGRAM_RELAYS) || !lacks_secret(place))
+	if (!(s->program & PROGRAM_RELAYS || is_ports(s, place)) || !lacks_secret(place))
 		return 0;
 	return lacks(s, place,
 		     "no password or key is given: use -k, --key, the keys 'password' or 'key', "
@@ -140,9 +148,9 @@ int places_complete(struct settings *s, struct options_reason *reason)
 
 /* --- what follows */
 
-static void fill_servers(struct settings_place *place)
+static void fill_servers(const struct settings *s, struct settings_place *place)
 {
-	if (!place->servers)
+	if (!place->servers && !is_ports(s, place)) /* those listen where the manager does */
 		endpoint_parse(&place->server[place->servers++], "0.0.0.0", 0);
 	for (unsigned i = 0; i < place->servers; i++) {
 		if (!place->server[i].port)
@@ -224,7 +232,7 @@ static int finish(struct settings *s, struct settings_place *place, struct optio
 {
 	bool server = s->program & (PROGRAM_SERVER | PROGRAM_MANAGER);
 
-	fill_servers(place);
+	fill_servers(s, place);
 	if (lacks_secret(place))
 		return 0; /* the manager's ports have their own */
 	if (place->kept)
@@ -265,8 +273,60 @@ static void forget_texts(struct settings_place *place)
 void places_forget(struct settings *s)
 {
 	forget_texts(&s->top);
+	if (s->program == PROGRAM_MANAGER) /* it tells its ports' passwords when it is asked */
+		return;
 	for (unsigned i = 0; i < s->element_count; i++)
 		forget_texts(&s->elements[i]);
+}
+
+int settings_read_place(struct settings *s, struct settings_place *place, const struct json *object,
+			struct options_reason *reason)
+{
+	struct options o = settings_element(place, s->program, reason);
+	int result;
+
+	*place = (struct settings_place){ .method = NULL };
+	result = options_json(&o, "request", object);
+	if (result == 0 && !place->method)
+		place->method = s->top.method;
+	if (result == 0)
+		result = check_address(s, place, reason) < 0 ||
+			 check_secret(s, place, reason) < 0 || finish(s, place, reason) < 0;
+	if (result)
+		settings_free_place(s, place);
+	return result ? -1 : 0;
+}
+
+void settings_free_place(const struct settings *s, struct settings_place *place)
+{
+	struct options o = settings_element(place, s->program, NULL);
+
+	options_free(&o);
+	value_free_place(place);
+}
+
+void settings_drop_servers(struct settings *s)
+{
+	value_free_elements(s);
+}
+
+static void exchange(void *a, void *b, size_t n)
+{
+	unsigned char bytes[sizeof(void *)];
+
+	memcpy(bytes, a, n);
+	memcpy(a, b, n);
+	memcpy(b, bytes, n);
+}
+
+void places_exchange_ports(struct settings *s, struct settings *fresh)
+{
+	exchange(&s->port_password, &fresh->port_password, sizeof s->port_password);
+	exchange(&s->ports, &fresh->ports, sizeof s->ports);
+	exchange(&s->elements, &fresh->elements, sizeof s->elements);
+	exchange(&s->element_count, &fresh->element_count, sizeof s->element_count);
+	exchange(&s->enabled, &fresh->enabled, sizeof s->enabled);
+	exchange(&s->enabled_count, &fresh->enabled_count, sizeof s->enabled_count);
 }
 
 /* --- what is to be said */

@@ -55,7 +55,7 @@ static int take(struct prints *prints, unsigned first, const char *front, const 
 	char name[PRINT_NAME];
 	struct print *print;
 
-	if (j->type == JSON_NULL || !strcmp(j->name, "users"))
+	if (j->type == JSON_NULL || !strcmp(j->name, "users") || !strcmp(j->name, "port_password"))
 		return 0;
 	snprintf(name, sizeof name, "%s%s", front, j->name);
 	print = place_for(prints, first, name);
@@ -92,6 +92,8 @@ int prints_take(struct prints *prints, const struct options *o, enum program pro
 		return -1;
 	if (!servers || servers->type != JSON_ARRAY || !options_reads(o, "servers"))
 		return 0;
+	if (program == PROGRAM_MANAGER)
+		return 0;	       /* whatever they are, they count */
 	if (program == PROGRAM_SERVER) /* whether there are any */
 		return place_for(prints, prints->count, "servers") ? 0 : -1;
 	for (const struct json *j = servers->first; j; j = j->next) {

@@ -17,11 +17,23 @@ int settings_fail(struct options_reason *reason, enum options_why why, const cha
 	return -1;
 }
 
+/* One that came with a request is in no list, and in no file. */
+static bool is_listed(const struct settings *s, const struct settings_place *place)
+{
+	for (unsigned i = 0; i < s->element_count; i++)
+		if (place == &s->elements[i])
+			return true;
+	return place == &s->top;
+}
+
 int settings_concerns(const struct settings *s, const struct settings_place *place,
 		      const struct settings_spot *at, struct options_reason *reason)
 {
 	char why[OPTION_REASON_MAX], where[OPTION_REASON_MAX / 2] = "", which[32] = "";
 	const char *file = s->file ? s->file : s->config;
+
+	if (!is_listed(s, place))
+		return -1;
 
 	memcpy(why, reason->text, sizeof why);
 	if (at->line && file)

@@ -106,8 +106,11 @@ int settings_reload(struct settings *s, struct options_reason *reason)
 
 	if (!s->start)
 		return settings_fail(reason, OPTIONS_FATAL, "there is no configuration file");
-	result = read_again(s, &fresh, &prints, reason) < 0 ||
-		 places_exchange_users(s, &fresh, reason) < 0;
+	result = read_again(s, &fresh, &prints, reason);
+	if (result == 0 && s->program == PROGRAM_MANAGER)
+		places_exchange_ports(s, &fresh);
+	else if (result == 0)
+		result = places_exchange_users(s, &fresh, reason);
 	if (result == 0)
 		warn_of_changes(s, &prints);
 	places_forget(s);

@@ -62,6 +62,9 @@ int places_exchange_users(struct settings *settings, struct settings *fresh,
 int tunnels_own(struct settings *settings);
 int tunnels_complete(struct settings *settings, struct options_reason *reason);
 
+/* Of a manager: swap the ports. */
+void places_exchange_ports(struct settings *settings, struct settings *fresh);
+
 /* settings_read.c: read a file into what `options` fills, noting in *prints (unless NULL) what it
  * says, while the program serves if `again`; then look whether all is there, and make of it what the program needs. 0, or -1 with the
  * reason. */

@@ -13,10 +13,12 @@ struct settings;
 struct settings_place;
 struct settings_user;
 
-int value_server(struct options *options, const struct option_value *value);   /* place */
-int value_method(struct options *options, const struct option_value *value);   /* place */
-int value_password(struct options *options, const struct option_value *value); /* place */
-int value_key(struct options *options, const struct option_value *value);      /* place */
+int value_server(struct options *options, const struct option_value *value);	/* place */
+int value_method(struct options *options, const struct option_value *value);	/* place */
+int value_password(struct options *options, const struct option_value *value);	/* place */
+int value_key(struct options *options, const struct option_value *value);	/* place */
+int value_fast_open(struct options *options, const struct option_value *value); /* place */
+int value_no_delay(struct options *options, const struct option_value *value);	/* place */
 int value_listen(struct options *options, const struct option_value *value);
 int value_source(struct options *options, const struct option_value *value);
 int value_source4(struct options *options, const struct option_value *value);
@@ -46,5 +48,6 @@ int value_parse_listen(struct options *options, struct endpoint *endpoint, const
 void value_free(struct settings *settings);
 void value_free_users(struct settings_user **users, unsigned *count);
 void value_free_place(struct settings_place *place);
+void value_free_elements(struct settings *settings);
 
 #endif
