@@ -20,7 +20,7 @@ LAYERS = {
 }
 
 # [no I/O]: parsers, formats, ciphers. Nothing of these may be included or called there.
-NO_IO = re.compile(r"^(crypto/.*|core/(json|base64|bytes|list)|applets/request|net/(endpoint|socks|hosts|nameservers|dns_message|wire\w*|replay|url))\.[ch]$")
+NO_IO = re.compile(r"^(crypto/.*|core/(json|base64|bytes|list)|applets/request|net/(endpoint|socks|hosts|acl\w*|nameservers|dns_message|wire\w*|replay|url))\.[ch]$")
 IO_HEADERS = re.compile(r"^(core/(reactor|poller)\.h|net/(socket|session|flow|service|resolve)\.h|poll\.h|netdb\.h"
                         r"|sys/(epoll|event|select|poll)\.h)$")
 IO_CALLS = re.compile(r"(?<![\w.>])(socket|connect|accept4?|bind|listen|recv(?:from|m?msg)?|send(?:to|m?msg)?"
