@@ -15,10 +15,6 @@
 #include <mbedtls/aes.h>
 #include <mbedtls/md5.h>
 
-#ifdef MBEDTLS_CAMELLIA_C
-#include <mbedtls/camellia.h>
-#endif
-
 #if MBEDTLS_VERSION_NUMBER >= 0x03000000
 #undef MBEDTLS_BLOWFISH_C /* a configuration made for 2.28 may still name it */
 #endif

@@ -1,7 +1,6 @@
 /*
- * Block ciphers of mbed TLS, for the modes in modes.c. mbed TLS 3 has no Blowfish, and a build of
- * it may lack Camellia: what is missing is a cipher that cannot be expanded, and the methods that
- * need it are refused by name at start.
+ * Block ciphers of mbed TLS, for the modes in modes.c. mbed TLS 3 has no Blowfish: there it is
+ * a cipher that cannot be expanded, and the method that needs it is refused by name at start.
  *
  * mbed TLS wants contexts it may write to; for encrypting where the key was set it only reads. A
  * cipher that fails (a hardware one might) must not let plaintext out as ciphertext.
@@ -38,38 +37,6 @@ static const struct block_cipher block_aes = {
 };
 
 const struct stream aes_streams_mbedtls[AES_STREAMS] = AES_STREAM_METHODS(&block_aes);
-
-#ifdef MBEDTLS_CAMELLIA_C
-
-static void camellia_expand(void *schedule, const unsigned char *key, size_t n)
-{
-	mbedtls_camellia_init(schedule);
-	if (mbedtls_camellia_setkey_enc(schedule, key, (unsigned)n * 8) != 0)
-		abort();
-}
-
-static void camellia_encrypt(const void *schedule, const unsigned char *in, unsigned char *out,
-			     size_t blocks)
-{
-	for (; blocks > 0; blocks--, in += 16, out += 16)
-		if (mbedtls_camellia_crypt_ecb((mbedtls_camellia_context *)schedule,
-					       MBEDTLS_CAMELLIA_ENCRYPT, in, out) != 0)
-			abort();
-}
-
-const struct block_cipher block_camellia = {
-	.implementation = "mbedtls",
-	.schedule = sizeof(mbedtls_camellia_context),
-	.size = 16,
-	.expand = camellia_expand,
-	.encrypt = camellia_encrypt,
-};
-
-#else
-
-const struct block_cipher block_camellia = { .size = 16 };
-
-#endif
 
 #ifdef MBEDTLS_BLOWFISH_C
 

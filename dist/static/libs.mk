@@ -54,7 +54,7 @@ cares_files := $(patsubst $(cares)/src/lib/%,%,$(filter-out %/windows_port.c %/a
 
 # ciphers are not where to save bytes
 $(O)/sodium/%.o: OPT := -O2
-$(addprefix $(O)/mbedtls/,aes.o camellia.o sha1.o md5.o aesni.o): OPT := -O2
+$(addprefix $(O)/mbedtls/,aes.o sha1.o md5.o aesni.o): OPT := -O2
 
 # clang ignores libsodium's '#pragma GCC target', so the instruction sets are named per file
 ifneq ($(filter x86_64-% x86-% i%86-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
