@@ -11,6 +11,7 @@
 int local_main(int argc, char **argv);
 int server_main(int argc, char **argv);
 int tunnel_main(int argc, char **argv);
+int redir_main(int argc, char **argv);
 int key_main(int argc, char **argv);
 
 /* What makes an applet that serves. */
@@ -20,8 +21,8 @@ struct applet_kind {
 	/* The words before the address in the lines that tools look for. */
 	const char *listening, *listening_udp;
 
-	/* How many services there are: one for each place of a server, or for each tunnel. NULL:
-	 * one. */
+	/* How many services there are: one for each place of a server, each tunnel, each port of
+	 * ss-redir. NULL: one. */
 	unsigned (*count)(const struct settings *settings);
 
 	/* Copy from the settings what only this applet uses, for the i-th service. */
@@ -30,14 +31,18 @@ struct applet_kind {
 	/* The users in the settings are others now; NULL: there are none. */
 	void (*reload)(struct service *services, const struct settings *settings);
 
-	/* The addresses that the i-th service listens on; their number. */
-	unsigned (*listen_on)(const struct settings *settings, unsigned i,
-			      const struct endpoint **at);
+	/* The addresses that the i-th service, which is configured, listens on; their number. */
+	unsigned (*listen_on)(const struct service *service, const struct settings *settings,
+			      unsigned i, const struct endpoint **at);
+
+	/* Free what configure() has allocated; NULL: nothing. */
+	void (*forget)(struct service *service);
 };
 
 /* What ss-local and its like have in common: an upstream for each address of each place, one address to listen on. */
 void client_configure(struct service *service, const struct settings *settings, unsigned i);
-unsigned client_listen_on(const struct settings *settings, unsigned i, const struct endpoint **at);
+unsigned client_listen_on(const struct service *service, const struct settings *settings,
+			  unsigned i, const struct endpoint **at);
 
 /* Read the settings, bind, drop privileges, serve until told to stop. The exit status. */
 int applet_run(const struct applet_kind *kind, int argc, char **argv);

@@ -31,10 +31,10 @@ void client_configure(struct service *service, const struct settings *settings, 
 	}
 }
 
-unsigned client_listen_on(const struct settings *settings, unsigned only,
-			  const struct endpoint **at)
+unsigned client_listen_on(const struct service *service, const struct settings *settings,
+			  unsigned only, const struct endpoint **at)
 {
-	(void)only;
+	(void)service, (void)only;
 	*at = &settings->local;
 	return 1;
 }

@@ -65,7 +65,8 @@ static unsigned listen_on_each(struct applet *applet, unsigned i, const char *li
 			       int (*begin)(struct service *, const struct endpoint *, bool))
 {
 	const struct endpoint *at;
-	unsigned n = applet->kind->listen_on(&applet->settings, i, &at), could = 0;
+	unsigned n = applet->kind->listen_on(&applet->services[i], &applet->settings, i, &at);
+	unsigned could = 0;
 	char text[ENDPOINT_TEXT];
 
 	for (unsigned a = 0; a < n; a++) {

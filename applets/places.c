@@ -39,10 +39,14 @@ static bool serves(const struct applet *applet, enum mode excluded)
 	return false;
 }
 
-static unsigned long spare(unsigned long descriptors)
+/* Answers may need sockets, too. */
+static unsigned long spare(const struct applet *applet)
 {
-	return descriptors > 2 * SPARE_DESCRIPTORS ? descriptors - SPARE_DESCRIPTORS
-						   : descriptors / 2;
+	unsigned long all = applet->descriptors, kept = SPARE_DESCRIPTORS;
+
+	if (applet->kind->role->answers_as_source && applet->settings.mode != MODE_TCP_ONLY)
+		kept += GUISES;
+	return all > 2 * kept ? all - kept : all / 2;
 }
 
 /* UDP takes a quarter of the descriptors at most, or what the settings say, but never so many that TCP has less than a
@@ -50,7 +54,7 @@ static unsigned long spare(unsigned long descriptors)
 static uint32_t assoc_limit(const struct applet *applet)
 {
 	const struct settings *settings = &applet->settings;
-	unsigned long all = spare(applet->descriptors), limit = all / 4;
+	unsigned long all = spare(applet), limit = all / 4;
 	unsigned long most = serves(applet, MODE_UDP_ONLY) ? all / 4 * 3 : all;
 
 	if (!serves(applet, MODE_TCP_ONLY))
@@ -71,7 +75,7 @@ static uint32_t assoc_limit(const struct applet *applet)
 static uint32_t session_limit(const struct applet *applet)
 {
 	const struct settings *settings = &applet->settings;
-	unsigned long limit = (spare(applet->descriptors) - applet->assocs) / 2;
+	unsigned long limit = (spare(applet) - applet->assocs) / 2;
 
 	if (limit > SESSIONS_MAX)
 		limit = SESSIONS_MAX;
@@ -130,6 +134,15 @@ static void open_datagrams(struct applet *applet)
 	applet->packet_replay = open_replay(applet);
 }
 
+static void open_guises(struct applet *applet)
+{
+	const struct role *role = applet->kind->role;
+
+	if (role->answers_as_source && applet->assocs > 0 &&
+	    guises_open(&applet->engine.guises, role->answers_mark) < 0)
+		die("no memory for the sockets of answers: %s", strerror(errno));
+}
+
 /* Where replay_size is less, nobody may fill it for all others. */
 static void open_salts(struct applet *applet)
 {
@@ -167,10 +180,13 @@ void applet_make(struct applet *applet)
 		die("no memory for %u services", applet->service_count);
 	for (unsigned i = 0; i < applet->service_count; i++)
 		make_service(applet, i);
+	open_guises(applet);
 }
 
-static void forget_service(struct service *service)
+static void forget_service(const struct applet_kind *kind, struct service *service)
 {
+	if (kind->forget)
+		kind->forget(service);
 	if (service->key.users)
 		users_close(service->key.users);
 	if (service->upstreams)
@@ -185,7 +201,7 @@ void applet_close(struct applet *applet)
 	replay_close(applet->packet_replay);
 	salts_close(applet->salts);
 	for (unsigned i = 0; i < applet->service_count; i++)
-		forget_service(&applet->services[i]);
+		forget_service(applet->kind, &applet->services[i]);
 	sodium_memzero(applet->services, applet->service_count * sizeof(*applet->services));
 	free(applet->services);
 	settings_free(&applet->settings);

@@ -69,10 +69,12 @@ static unsigned count(const struct settings *settings)
 	return n;
 }
 
-static unsigned listen_on(const struct settings *settings, unsigned i, const struct endpoint **at)
+static unsigned listen_on(const struct service *service, const struct settings *settings,
+			  unsigned i, const struct endpoint **at)
 {
 	const struct settings_place *place = settings_place(settings, i);
 
+	(void)service;
 	*at = place->server;
 	return place->servers;
 }

@@ -53,8 +53,10 @@ static void configure(struct service *service, const struct settings *settings, 
 	service->own = &settings->tunnels[i];
 }
 
-static unsigned listen_on(const struct settings *settings, unsigned i, const struct endpoint **at)
+static unsigned listen_on(const struct service *service, const struct settings *settings,
+			  unsigned i, const struct endpoint **at)
 {
+	(void)service;
 	*at = &settings->tunnels[i].local;
 	return 1;
 }

@@ -81,6 +81,15 @@ static void log_far(const struct assoc *a, int error)
 		 assoc_client(a, client, sizeof client), strerror(error));
 }
 
+static void log_answer(const struct assoc *a, const struct endpoint *source, int error)
+{
+	char client[ENDPOINT_TEXT], from[ENDPOINT_TEXT];
+
+	log_peer(LOG_KIND_CONNECT, "udp %s: cannot answer from %s: %s",
+		 assoc_client(a, client, sizeof client), endpoint_print(source, from, sizeof from),
+		 strerror(error));
+}
+
 static void count_up(struct assoc *a, size_t n)
 {
 	a->up_count++;
@@ -412,6 +421,24 @@ static void down_plain(struct assoc *a, const struct endpoint *from, unsigned ch
 	datagram_send(near_of(a), &a->client, &a->origin, NULL, 0, packet, length);
 }
 
+/* To the client, from where it has written to; or from the source itself, as if nothing were between. */
+static void send_to_client(struct assoc *a, const struct endpoint *source, const void *dress,
+			   size_t dress_len, unsigned char *bytes, size_t n)
+{
+	union inet client;
+	int fd;
+
+	if (!a->service->role->answers_as_source) {
+		datagram_send(near_of(a), &a->client, &a->origin, dress, dress_len, bytes, n);
+		return;
+	}
+	fd = guise_take(&a->service->engine->guises, source, &a->client, &client);
+	if (fd < 0)
+		log_answer(a, source, errno);
+	else
+		datagram_send(fd, &client, NULL, dress, dress_len, bytes, n);
+}
+
 /* At a client: from the server. */
 static void down_sealed(struct assoc *a, unsigned char *bytes, size_t n)
 {
@@ -427,8 +454,7 @@ static void down_sealed(struct assoc *a, unsigned char *bytes, size_t n)
 		return;
 	}
 	count_down(a, opened.n);
-	datagram_send(near_of(a), &a->client, &a->origin, dress, dress_len, opened.payload,
-		      opened.n);
+	send_to_client(a, &opened.address, dress, dress_len, opened.payload, opened.n);
 }
 
 static void down(struct assoc *a, const struct datagram *piece)

@@ -29,10 +29,11 @@ union inet {
 };
 
 /* The address of ours that it came to, where the socket listens on any: answers leave from
- * there. */
+ * there. Or, where it takes datagrams to others, the address of whom it was for. */
 struct origin {
 	uint8_t family; /* 4 or 6; 0: not known, the socket's own */
 	uint8_t ip[16];
+	uint16_t port;	    /* of that other; else 0 */
 	uint32_t interface; /* of a link-local address; else 0 */
 };
 

@@ -1,8 +1,10 @@
 /*
  * Many datagrams with one call, as Linux does it: recvmmsg and sendmmsg, UDP_GRO and UDP_SEGMENT,
- * and IP_PKTINFO for the address of ours. Called by datagram.c.
+ * IP_PKTINFO for the address of ours, and IP_ORIGDSTADDR for that of others. Called by datagram.c.
  */
 #include "net/datagram.h"
+
+#include "net/endpoint.h"
 
 #include <errno.h>
 #include <netinet/udp.h>
@@ -13,6 +15,7 @@
 
 enum {
 	PIECE_MAX = 65535,
+	ORIGDSTADDR6 = 74, /* IPV6_ORIGDSTADDR, which older headers lack */
 	CONTROL = CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)) + 32
 };
 
@@ -25,6 +28,20 @@ static union control {
 	unsigned char bytes[CONTROL];
 } in_control[DATAGRAM_BURST], out_control[DATAGRAM_BURST];
 
+/* Whom a datagram was for that was turned to us. */
+static void read_origdst(const void *data, struct origin *to)
+{
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
+	struct address address;
+
+	memcpy(&at.ss_family, data, sizeof at.ss_family);
+	memcpy(&at, data,
+	       at.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+	to->port = address_from_socket(&address, (struct sockaddr *)&at);
+	to->family = address.family;
+	memcpy(to->ip, address.ip, sizeof to->ip);
+}
+
 static void read_control(struct msghdr *message, struct datagram *piece)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
@@ -34,6 +51,9 @@ static void read_control(struct msghdr *message, struct datagram *piece)
 			memcpy(&size, CMSG_DATA(c), sizeof size);
 			if (size > 0)
 				piece->segment = (uint32_t)size;
+		} else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_ORIGDSTADDR) ||
+			   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == ORIGDSTADDR6)) {
+			read_origdst(CMSG_DATA(c), &piece->to);
 		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
 			struct in_pktinfo info;
 

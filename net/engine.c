@@ -113,6 +113,10 @@ static void tick(struct timer *timer)
 	engine_serve_waiting(engine, NULL);
 	block_trim(&engine->blocks, KEPT_BLOCKS);
 	datagram_rest(reactor_now());
+	if (engine->assocs.live > 0)
+		guises_rest(&engine->guises, reactor_now());
+	else
+		guises_drop(&engine->guises);
 	log_flush(reactor_now());
 	bool busy = engine->sessions.live > 0 || engine->assocs.live > 0;
 	engine->quiet_ticks = busy ? 0 : engine->quiet_ticks + 1;
@@ -179,6 +183,7 @@ void engine_close(struct engine *engine)
 	assocs_close(&engine->assocs);
 	controls_close(&engine->controls);
 	parcels_close(&engine->parcels);
+	guises_close(&engine->guises);
 	datagram_close();
 	block_close(&engine->blocks);
 	slab_close(&engine->leases);

@@ -11,6 +11,7 @@
 #include "core/timer.h"
 #include "net/assoc.h"
 #include "net/control.h"
+#include "net/guise.h"
 #include "net/parcel.h"
 
 #include <stdbool.h>
@@ -49,6 +50,7 @@ struct engine {
 	struct assocs assocs;	/* UDP; opened by engine_open_datagrams() */
 	struct controls controls;
 	struct parcels parcels;
+	struct guises guises; /* opened where answers leave from addresses of others */
 	uint64_t idle_after;  /* before that no guest is idle enough to be evicted */
 	struct timer tick;    /* once a second while there is anything to look after */
 	unsigned quiet_ticks; /* since the last session ended */

@@ -38,6 +38,10 @@ struct role {
 	/* What an answer from `source` is dressed in, to[0..result), at most DATAGRAM_DRESS_MAX. */
 	size_t (*datagram_dress)(const struct endpoint *source, unsigned char *to);
 
+	/* An answer leaves from the address of its source, which is not ours (net/guise.h). */
+	bool answers_as_source;
+	unsigned answers_mark; /* their mark then, for rules of the kernel */
+
 	/* The near side speaks shadowsocks (server), otherwise the far side does. */
 	bool near_sealed;
 };

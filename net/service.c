@@ -224,6 +224,24 @@ bool service_is_reached_by(const struct service *service, int fd)
 	return false;
 }
 
+bool service_listens_at(const struct service *service, const struct endpoint *at, bool datagrams)
+{
+	const struct listener *all = datagrams ? service->datagrams : service->listeners;
+	unsigned n = datagrams ? service->datagram_count : service->listener_count;
+	struct address to, bound;
+
+	if (!endpoint_address(at, &to))
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		if (all[i].port != at->port)
+			continue;
+		address_of(all[i].source.fd, getsockname, &bound);
+		if (covers(&bound, &to, socket_is_ours(&to) ? &to : &bound))
+			return true;
+	}
+	return false;
+}
+
 /* Room for one more of them, which do not move any more once they are watched. */
 static struct listener *add_listener(struct listener **all, unsigned n, int fd)
 {
@@ -280,11 +298,16 @@ int service_listen_datagrams(struct service *service, const struct endpoint *at,
 	if (fd < 0)
 		return -1;
 	struct listener *listener = add_listener(&service->datagrams, number, fd);
+	struct address bound;
 
 	if (!listener)
 		return -1;
-	*listener =
-		(struct listener){ .source.fd = fd, .service = service, .number = (uint8_t)number };
+	*listener = (struct listener){
+		.source.fd = fd,
+		.service = service,
+		.port = address_of(fd, getsockname, &bound),
+		.number = (uint8_t)number,
+	};
 	service->datagram_count++;
 	return 0;
 }

@@ -76,6 +76,10 @@ int service_start(struct service *service);
  * bound to, or, where that is any, at one of this machine's. */
 bool service_is_reached_by(const struct service *service, int fd);
 
+/* True if the service listens there itself, for connections or for datagrams: at that address, or on any
+ * and it is one of this machine's. */
+bool service_listens_at(const struct service *service, const struct endpoint *at, bool datagrams);
+
 /* Stop listening; and free what it has allocated, when the reactor does not turn any more. */
 void service_close(struct service *service);
 void service_free(struct service *service);

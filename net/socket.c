@@ -6,6 +6,7 @@
 #include "net/socket.h"
 
 #include "core/log.h"
+#include "net/origdst.h"
 #include "net/socket_platform.h"
 
 #include <errno.h>
@@ -235,6 +236,8 @@ int socket_listen(const struct sockaddr *address, socklen_t len,
 	if (options->fast_open && set_number(fd, OPTION_FAST_LISTEN, FAST_BACKLOG) < 0)
 		fall_back(EXTRA_FAST_LISTEN);
 	set_buffers(fd, options->near_sndbuf, options->near_rcvbuf);
+	if (options->transparent && origdst_allow(fd, address->sa_family, !v6only) < 0)
+		return close_failed(fd);
 	if (bind(fd, address, len) < 0 || listen(fd, BACKLOG) < 0)
 		return close_failed(fd);
 	return fd;
@@ -322,6 +325,17 @@ static int open_datagram(int family)
 	return socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
+/* Datagrams say where they were sent to: to others' addresses, or, on any, to which of ours. */
+static int tell_origin(int fd, const struct sockaddr *address, bool others, bool v6only)
+{
+	int family = address->sa_family;
+
+	if (others)
+		return origdst_allow(fd, family, !v6only) < 0 ? -1
+							      : origdst_tell(fd, family, !v6only);
+	return is_any(address) ? platform_tell_origin(fd, family) : 0;
+}
+
 int socket_receive(const struct sockaddr *address, socklen_t len,
 		   const struct socket_options *options, bool v6only, bool whole)
 {
@@ -333,7 +347,7 @@ int socket_receive(const struct sockaddr *address, socklen_t len,
 		return close_failed(fd);
 	if (family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only) < 0)
 		return close_failed(fd);
-	if (is_any(address) && platform_tell_origin(fd, family) < 0)
+	if (tell_origin(fd, address, options->transparent_datagrams, v6only) < 0)
 		return close_failed(fd);
 	set_datagram_manners(fd, family, options, whole, NEAR_BUFFER);
 	if (bind(fd, address, len) < 0)
@@ -358,6 +372,27 @@ int socket_send_to(const struct sockaddr *to, socklen_t len, bool connected,
 	return fd;
 }
 
+/* Nothing is to be received: who writes to that address writes to our listener. */
+int socket_send_from(const struct sockaddr *from, socklen_t len, unsigned mark)
+{
+	int family = from->sa_family, fd = open_datagram(family);
+
+	if (fd < 0)
+		return -1;
+	/* The address may be bound by another process of ours, and a listener of this machine's. */
+	if (origdst_allow(fd, family, false) < 0 || set(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0)
+		return close_failed(fd);
+	if (family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) < 0)
+		return close_failed(fd);
+	if (mark && set_option(fd, OPTION_MARK, &mark, sizeof(mark)) < 0)
+		return close_failed(fd);
+	if (platform_fragments(fd, family, true) < 0)
+		fall_back(EXTRA_OTHER);
+	if (bind(fd, from, len) < 0)
+		return close_failed(fd);
+	return fd;
+}
+
 int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len)
 {
 	return connect(fd, to, len);
@@ -374,4 +409,21 @@ bool socket_name(int fd, struct sockaddr_storage *name)
 
 	memset(name, 0, sizeof(*name));
 	return getsockname(fd, (struct sockaddr *)name, &len) == 0;
+}
+
+/* Whoever writes to himself does so from the address he writes to; nothing is sent. */
+bool socket_is_ours(const struct address *address)
+{
+	struct sockaddr_storage at, from;
+	socklen_t len = address_socket(address, 9, &at);
+	struct address self = { .family = 0 };
+	int fd = len > 0 ? open_datagram(at.ss_family) : -1;
+
+	if (fd < 0)
+		return false;
+	if (connect(fd, (struct sockaddr *)&at, len) == 0 && socket_name(fd, &from))
+		address_from_socket(&self, (struct sockaddr *)&from);
+	close(fd);
+	return self.family == address->family &&
+	       memcmp(self.ip, address->ip, self.family == 4 ? 4 : 16) == 0;
 }

@@ -21,6 +21,8 @@ struct socket_options {
 	int dscp;			 /* 0..63 of what we open; -1: none */
 	const char *interface;		 /* SO_BINDTODEVICE of what we open; NULL: none */
 	struct address source4, source6; /* bind what we open to; family 0: none */
+	bool transparent;		 /* accept connections to others' addresses */
+	bool transparent_datagrams;	 /* take datagrams to others' addresses */
 };
 
 /* A listening TCP socket. v6only: only IPv6 on `::`. fd, or -1 with errno. */
@@ -55,8 +57,8 @@ int socket_unsent(int fd);
 
 /* Datagrams. What is received and sent in one piece is in net/datagram.h. */
 
-/* A datagram socket that listens; on any address it says where each datagram was sent to. `whole`: none that
- * it sends is cut into fragments (DF). fd, or -1 with errno. */
+/* A datagram socket that listens; on any address it says where each datagram was sent to, and always where
+ * it takes those to others. `whole`: none that it sends is cut into fragments (DF). fd, or -1 with errno. */
 int socket_receive(const struct sockaddr *address, socklen_t len,
 		   const struct socket_options *options, bool v6only, bool whole);
 
@@ -66,6 +68,10 @@ int socket_receive(const struct sockaddr *address, socklen_t len,
 int socket_send_to(const struct sockaddr *to, socklen_t len, bool connected,
 		   const struct socket_options *options, bool whole);
 
+/* A datagram socket that sends from `from`, which need not be an address of ours, with this mark (0: none).
+ * fd, or -1 with errno. */
+int socket_send_from(const struct sockaddr *from, socklen_t len, unsigned mark);
+
 /* Connect it anew, to another address of the family. 0, or -1 with errno. */
 int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len);
 
@@ -74,5 +80,8 @@ bool socket_segments(int fd);
 
 /* The address of ours that a connection came to. False if it is no more. */
 bool socket_name(int fd, struct sockaddr_storage *name);
+
+/* True if this is an address of this machine. */
+bool socket_is_ours(const struct address *address);
 
 #endif

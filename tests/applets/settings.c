@@ -377,8 +377,6 @@ static void test_unbuilt(void **state)
 		assert_non_null(strstr(reason.text, cases[i].why));
 		assert_int_equal(reason.why, OPTIONS_FATAL);
 	}
-	refuses(PROGRAM_REDIR, "{\"mode\": \"udp_only\"}",
-		"f.json:1:2: key 'mode': udp_only is not built yet");
 }
 
 static void test_mode(void **state)
@@ -950,8 +948,6 @@ static void test_fatal(void **state)
 	     "One time auth has been deprecated. Try AEAD ciphers instead.", "");
 	ends(PROGRAM_SERVER, "-p 1 -k x -m rot13", 255, "invalid cipher name: rot13", "");
 	ends(PROGRAM_SERVER, "-p 0 -k x", 255, "must be a port from 1 to 65535, not '0'", "");
-	ends(PROGRAM_REDIR, "-s a -p 1 -l 2 -k x -u", 255, "option -u is not built yet", "");
-	ends(PROGRAM_REDIR, "-s a -p 1 -l 2 -k x -U", 255, "option -U is not built yet", "");
 	ends(PROGRAM_LOCAL, "--acl f -s a -p 1 -l 2 -k x", 255, "option --acl is not built yet",
 	     "");
 	ends(PROGRAM_SERVER, "-p 1 -k x --plugin obfs", 255, "option --plugin is not built yet",

@@ -45,7 +45,7 @@ def test_keys(stage, role, key):
     assert next(iter(key)) in refused(stage.program(role, config(**key)))
 
 
-@pytest.mark.parametrize("name", ["ss-redir", "ss-manager"])
+@pytest.mark.parametrize("name", ["ss-manager"])
 def test_programs(name):
     program = kit.BUILD / name
     if not program.exists():

@@ -74,3 +74,26 @@ class UdpEcho:
                 sock.shutdown(socket.SHUT_RDWR)
             sock.close()
         self.thread.join(1)
+
+
+def start_server(lab, stage, **config):
+    """ss-server on its machine, for both versions of IP; the keys that a client of it needs."""
+    keys = {"server_port": kit.free_port(), "password": kit.PASSWORD, "method": kit.METHOD, "mode": "tcp_and_udp", **config}
+    with lab.server:
+        program = stage.serve("server", {"server": ["45.66.0.2", "2a0e:66::2"], **keys}, port=keys["server_port"])
+    return program, {key: keys[key] for key in ("server_port", "password", "method", "mode")}
+
+
+def start_redir(lab, stage, version=4, args=(), server=None, **config):
+    """ss-redir on the router, for both versions of IP, in front of an ss-server that is reached by IP `version`."""
+    if server is None:
+        server, keys = start_server(lab, stage)
+    else:
+        server, keys = server
+    config = {"server": lab.SERVER[version], **keys, "local_address": "::", "local_port": kit.free_port(), **config}
+    with lab.router:
+        redir = stage.serve("redir", config, args, port=config["local_port"] if config["mode"] != "udp_only" else None)
+    if config["mode"] != "tcp_only":
+        kit.eventually(lambda: "UDP relay enabled" in redir.log(), "ss-redir takes datagrams")
+    redir.port = config["local_port"]
+    return redir

@@ -1,0 +1,54 @@
+"""ss-redir between a LAN and the world: what the router's rules turn to it arrives at where it was bound for, from the
+server's address; and what comes back comes from whom the client wrote to.
+"""
+import contextlib
+import json
+import re
+import socket
+
+import kit
+import pytest
+from lab import family_of
+from rules import BY_HAND
+from services import EchoTarget, UdpEcho, start_redir, start_server
+
+pytestmark = pytest.mark.ours
+
+
+@pytest.fixture(params=BY_HAND, ids=lambda kind: kind.name)
+def rules(request, lab):
+    return request.param(lab.router)
+
+
+@pytest.fixture(params=("redirect", "tproxy"))
+def tcp(request, rules):
+    """Turns TCP to a port; the flags that ss-redir needs for it."""
+    def turn(port):
+        if request.param == "redirect":
+            rules.redirect(port)
+        else:
+            rules.tproxy("tcp", port)
+
+    turn.args = ["-T"] if request.param == "tproxy" else []
+    return turn
+
+
+def test_tcp(lab, stage, tcp, version):
+    target = stage.add(EchoTarget(lab, lab.TARGET[version]))
+    redir = start_redir(lab, stage, args=tcp.args)
+    tcp(redir.port)
+    with contextlib.closing(target.connect(lab.client)) as sock:
+        sock.sendall(b"hello")
+        assert kit.read(sock, 5) == b"hello"
+        sock.shutdown(socket.SHUT_WR)
+        assert sock.recv(1) == b""
+    assert target.sources == [lab.EXIT[version]]
+
+
+def test_udp(lab, stage, rules, version):
+    target = stage.add(UdpEcho(lab, lab.TARGET[version]))
+    redir = start_redir(lab, stage)
+    rules.tproxy("udp", redir.port)
+    for _ in range(3):
+        assert target.ask(lab.client, b"hello") == b"hello"
+    assert target.sources == [lab.EXIT[version]]
