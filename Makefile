@@ -203,6 +203,14 @@ $(B)/tests/bench/crypto: $(B)/obj/tests/bench/crypto.o $(lib_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs)
 
+# What access control lists cost: LISTS="x.acl ..." instead of the published ones.
+.PHONY: bench-acl
+bench-acl: $(B)/tests/bench/acl
+	@$(B)/tests/bench/acl $(LISTS)
+$(B)/tests/bench/acl: $(B)/obj/tests/bench/acl.o $(lib_objects)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $^ $(libs)
+
 wanted := $(if $(T),$(filter $(T:%=$(B)/tests/%),$(programs)),$(programs))
 .PHONY: unit programs
 programs: $(programs)

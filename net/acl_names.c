@@ -151,11 +151,13 @@ void acl_names_find(const struct acl *acl, const char *name, size_t n, unsigned 
 	const struct look look = { acl, name, n, lists, hits };
 
 	acl->scratch->look_up++;
-	for (size_t place = 0; place < n; place++)
+	for (size_t place = 0; place < n; place++) {
+		uint32_t four = get_u32le((const unsigned char *)name + place);
 		for (unsigned size = 1; size <= ACL_GRAM; size++)
-			if (acl->gram_sizes >> size & 1 && place + size <= n) {
-				uint32_t gram = gram_of(name + place, size);
+			if (acl->gram_sizes >> size & 1) {
+				uint32_t gram = four & UINT32_MAX >> (32 - 8 * size);
 				try_chain(&look, acl->heads[hash(gram, acl->shift)], place);
 			}
+	}
 	try_chain(&look, acl->no_literal, 0);
 }

@@ -65,7 +65,8 @@ struct acl_hits {
 /* Build the index. 0, or -1: no memory. */
 int acl_names_index(struct acl *acl);
 
-/* The first rule of each list in `lists` (bits) that the name matches. `name` is in lower case. */
+/* The first rule of each list in `lists` (bits) that the name matches. `name` is in lower case and
+ * has ACL_GRAM zeros behind it. */
 void acl_names_find(const struct acl *acl, const char *name, size_t n, unsigned lists,
 		    struct acl_hits *hits);
 

@@ -88,6 +88,11 @@ size_t endpoint_write(const struct endpoint *endpoint, unsigned char *to)
 
 /* Names */
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 /* The address that `name` spells, with or without brackets and a final dot: its family (4, 6),
  * or 0. */
 static int literal_family(const char *name, size_t n, unsigned char ip[IPV6_BYTES])
@@ -103,16 +108,14 @@ static int literal_family(const char *name, size_t n, unsigned char ip[IPV6_BYTE
 	}
 	if (n >= sizeof(text))
 		return 0;
+	/* nearly all names are told apart by this, at once */
+	if (n == 0 || (!is_digit(name[n - 1]) && memchr(name, ':', n) == NULL))
+		return 0;
 	memcpy(text, name, n);
 	text[n] = '\0';
 	if (!brackets && inet_pton(AF_INET, text, ip) == 1)
 		return 4;
 	return inet_pton(AF_INET6, text, ip) == 1 ? 6 : 0;
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 static bool is_hex(char c)
