@@ -66,6 +66,10 @@ void process_keep_marking(void);
 void process_keep_ports(void);
 void process_lend_ports(void);
 
+/* In a program that we start, before its execve(): it may configure the network, if we may or kept
+ * the right to mark sockets, which is the same to Linux. */
+void process_lend_marking(void);
+
 /* In a child, before its execve(): the kernel is to kill it when its parent, this process, has
  * ended, or at once if that has happened. Only Linux can. */
 void process_end_with(pid_t parent);

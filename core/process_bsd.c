@@ -41,6 +41,10 @@ void process_lend_ports(void)
 {
 }
 
+void process_lend_marking(void)
+{
+}
+
 /* Whoever kills us must end our programs, too: there is no common call for it. */
 void process_end_with(pid_t parent)
 {

@@ -75,16 +75,26 @@ void process_rights_reduce(bool marking, bool ports)
 		die("cannot give up the rights of root: %s", strerror(errno));
 }
 
-/* Who has not got the right cannot lend it: then bind() will say so. */
-void process_lend_ports(void)
+/* Who has not got the right cannot lend it: then whoever needs it will say so. */
+static void lend(unsigned capability)
 {
 	struct rights have = no_rights();
 
 	if (syscall(SYS_capget, &have.header, have.data) < 0)
 		return;
-	have.data[0].inheritable |= have.data[0].permitted & right_to_ports;
+	have.data[0].inheritable |= have.data[0].permitted & (1u << capability);
 	if (syscall(SYS_capset, &have.header, have.data) == 0)
-		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_BIND_SERVICE, 0, 0);
+		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
+}
+
+void process_lend_ports(void)
+{
+	lend(CAP_NET_BIND_SERVICE);
+}
+
+void process_lend_marking(void)
+{
+	lend(CAP_NET_ADMIN);
 }
 
 void process_end_with(pid_t parent)
