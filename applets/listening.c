@@ -11,23 +11,6 @@
 #include <errno.h>
 #include <string.h>
 
-static void answered(struct lookup *lookup)
-{
-	(void)lookup; /* its status tells */
-}
-
-/* Wait for the addresses of a name, turning the reactor; what is served already goes on. */
-static enum resolve_status resolve_now(struct lookup *lookup, const struct endpoint *name)
-{
-	enum resolve_status status = resolve_start(lookup, name->host, answered);
-
-	while (status == RESOLVE_PENDING && !reactor_stopping()) {
-		reactor_turn(-1);
-		status = lookup->status;
-	}
-	return status;
-}
-
 /* `::` stands for both families, unless an IPv4 address of the same port is listed too. */
 static bool v6only(const struct endpoint *at, const struct endpoint *all, unsigned n)
 {
@@ -46,7 +29,7 @@ static const char *listen_on(struct service *service, const struct endpoint *at,
 	if (at->type == ENDPOINT_NAME) {
 		struct lookup lookup = { 0 };
 
-		enum resolve_status status = resolve_now(&lookup, at);
+		enum resolve_status status = resolve_wait(&lookup, at->host);
 
 		if (status != RESOLVE_OK) {
 			resolve_release(&lookup);
@@ -111,7 +94,7 @@ void applet_check_upstreams(struct applet *applet)
 
 		if (where->type != ENDPOINT_NAME)
 			continue;
-		switch (resolve_now(&lookup, where)) {
+		switch (resolve_wait(&lookup, where->host)) {
 		case RESOLVE_NOT_FOUND:
 			die("failed to resolve the provided hostname: %s does not exist",
 			    where->host);

@@ -524,6 +524,22 @@ static void stop_waiting(struct lookup *lookup)
 	arm_timeout();
 }
 
+static void answered(struct lookup *lookup)
+{
+	(void)lookup; /* its status tells */
+}
+
+enum resolve_status resolve_wait(struct lookup *lookup, const char *name)
+{
+	enum resolve_status status = resolve_start(lookup, name, answered);
+
+	while (status == RESOLVE_PENDING && !reactor_stopping()) {
+		reactor_turn(-1);
+		status = (enum resolve_status)lookup->status;
+	}
+	return status;
+}
+
 void resolve_release(struct lookup *lookup)
 {
 	const struct answer *answer = lookup->answer;

@@ -58,6 +58,10 @@ uint8_t resolve_share(const struct address *peer);
 enum resolve_status resolve_start(struct lookup *lookup, const char *name,
 				  void (*done)(struct lookup *));
 
+/* The same, turning the reactor until the answer is there or the program is to end (then the status
+ * is PENDING). What is served already goes on. */
+enum resolve_status resolve_wait(struct lookup *lookup, const char *name);
+
 /* Give the answer back, or leave a question whose answer is no longer wanted. Idempotent. */
 void resolve_release(struct lookup *lookup);
 
