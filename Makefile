@@ -40,7 +40,7 @@ other := %_$(if $(filter linux,$(os)),bsd,linux).c $(filter-out %_$(POLLER).c,%_
 	$(patsubst %_$(cpu).c,%_anycpu.c,$(wildcard crypto/*_$(cpu).c))
 lib_sources := $(filter-out $(other),$(sort $(wildcard core/*.c crypto/*.c net/*.c applets/*.c)))
 lib_objects := $(lib_sources:%.c=$(B)/obj/%.o)
-links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key
+links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key ss-nat
 
 # --- flags: ours come first, so that the user's have the last word
 
@@ -134,7 +134,7 @@ FORCE:
 # what runs rarely is to be small here, whatever CFLAGS say
 ifeq ($(FLAVOUR),musl)
 rarely := applets/% core/json.c core/log.c core/options.c core/pidfile.c core/process% core/account.c core/syslog.c \
-	core/text.c core/child.c net/dns.c net/dns_message.c net/hosts.c net/nameservers.c net/resolve.c net/service.c net/socket.c \
+	core/text.c core/command.c core/child.c net/dns.c net/dns_message.c net/hosts.c net/nameservers.c net/resolve.c net/service.c net/socket.c \
 	net/socket_ares.c net/users.c net/endpoint.c net/socks.c net/engine.c net/control.c
 rarely += net/acl_read.c net/acl_pattern.c
 $(patsubst %.c,$(B)/obj/%.o,$(filter $(rarely),$(lib_sources))): defines = -Os

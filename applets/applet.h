@@ -13,6 +13,7 @@ int server_main(int argc, char **argv);
 int tunnel_main(int argc, char **argv);
 int redir_main(int argc, char **argv);
 int key_main(int argc, char **argv);
+int nat_main(int argc, char **argv);
 
 /* What makes an applet that serves. */
 struct applet_kind {

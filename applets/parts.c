@@ -4,5 +4,6 @@
 #include "applets/running.h"
 
 const struct applet_part *const applet_parts[] = {
+	&nat_part,
 	NULL,
 };

@@ -26,6 +26,7 @@ struct applet {
 	uint32_t assocs;	   /* UDP clients at once; 0: no UDP */
 	struct replay *replay, *packet_replay;
 	struct salts *salts; /* a server's */
+	uint8_t nat_tool;    /* whose rules are in place, 1 + enum nat_tool; 0: none (nat.c) */
 };
 
 /* Something that the main process looks after besides the services: a plugin, rules in the kernel. Each
@@ -46,6 +47,7 @@ struct applet_part {
 
 /* All parts, in the order in which they begin; they end in the reverse order. The last is NULL. */
 extern const struct applet_part *const applet_parts[];
+extern const struct applet_part nat_part;
 
 /* What the i-th service does. (places.c) */
 enum mode applet_mode(const struct applet *applet, unsigned i);

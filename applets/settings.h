@@ -157,6 +157,8 @@ struct settings {
 	/* Read and checked, but not acted upon before their issues. */
 	char *acl, *plugin, *plugin_opts;
 	bool tproxy;
+	bool nat;	/* apply rules, as ss-nat does */
+	char *nat_opts; /* its flags; NULL: none */
 	struct settings_dscp dscp[SETTINGS_DSCP_RULES];
 	unsigned dscp_rules;
 	struct settings_port *port_password;

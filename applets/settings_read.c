@@ -35,6 +35,9 @@ static void fill_local(struct settings *s)
 {
 	bool v6 = true;
 
+	/* What is redirected comes to the address of the interface it came in by. */
+	if (!s->local.type && s->nat)
+		endpoint_parse(&s->local, "::", 0);
 	for (unsigned i = 0; settings_place(s, i); i++)
 		v6 = v6 && all_v6(settings_place(s, i));
 	if (!s->local.type)

@@ -20,7 +20,7 @@ LAYERS = {
 }
 
 # [no I/O]: parsers, formats, ciphers. Nothing of these may be included or called there.
-NO_IO = re.compile(r"^(crypto/.*|core/(json|base64|bytes|list)|applets/request|net/(endpoint|socks|hosts|acl\w*|nameservers|dns_message|wire\w*|replay|url))\.[ch]$")
+NO_IO = re.compile(r"^(crypto/.*|core/(json|base64|bytes|list)|applets/request|applets/nat_(nft|iptables)|net/(endpoint|socks|hosts|acl\w*|nameservers|dns_message|wire\w*|replay|url))\.[ch]$")
 IO_HEADERS = re.compile(r"^(core/(reactor|poller)\.h|net/(socket|session|flow|service|resolve)\.h|poll\.h|netdb\.h"
                         r"|sys/(epoll|event|select|poll)\.h)$")
 IO_CALLS = re.compile(r"(?<![\w.>])(socket|connect|accept4?|bind|listen|recv(?:from|m?msg)?|send(?:to|m?msg)?"
@@ -31,7 +31,7 @@ HOMES = [
     ("sockets and their options", r"(socket|bind|connect|accept4?|listen|setsockopt)", r"(net/(socket\w*|origdst_\w+)|core/syslog)\.c"),
     ("epoll", r"epoll_\w+", r"core/poller_epoll\.c"),
     ("kqueue", r"(kqueue|kevent)", r"core/poller_kqueue\.c"),
-    ("fork", r"(fork|vfork|daemon)", r"core/(process|process_\w+|child)\.c"),
+    ("fork", r"(fork|vfork|daemon)", r"core/(process|process_\w+|child|command)\.c"),
     ("shell and temporary names", r"(system|popen|tmpnam|mktemp)", r"-"),
     ("unbounded text", r"(strcpy|strcat|sprintf|vsprintf|gets)", r"-"),
 ]
