@@ -1,6 +1,7 @@
 /*
  * The life of the applets that serve, as the main process sees it. What exists once comes first:
- * settings, daemon, services, listeners, privileges; then it serves (serving.c).
+ * settings, daemon, services, listeners, privileges; then it serves (serving.c), or watches those who
+ * do (crew.c).
  */
 #include "applets/applet.h"
 
@@ -9,10 +10,10 @@
 #include "core/options.h"
 #include "core/process.h"
 #include "core/reactor.h"
-#include "net/resolve.h"
 
 #include <errno.h>
 #include <net/if.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,8 +62,15 @@ static void parts_end(void)
 
 /* Signals. */
 
+static void on_stop(void)
+{
+	crew_stop(&applet);
+}
+
 static void on_child(pid_t pid, int status)
 {
+	if (workers_reap(&applet.crew.workers, pid, status))
+		return;
 	for (unsigned i = 0; applet_parts[i]; i++)
 		if (applet_parts[i]->child)
 			applet_parts[i]->child(&applet, pid, status);
@@ -70,24 +78,64 @@ static void on_child(pid_t pid, int status)
 
 static void on_report(void)
 {
-	applet_report(&applet);
+	struct engine_state state;
+
+	if (applet.crew.works) {
+		crew_report(&applet);
+		return;
+	}
+	state = engine_state(&applet.engine);
+	applet_report(&applet, &state);
 }
 
-static void on_reload(void)
+/* In each process that has settings: the workers', too. False: they stay as they are. */
+static bool reload(void)
 {
 	struct options_reason reason;
 
 	if (settings_reload(&applet.settings, &reason) < 0) {
 		log_error("not reloaded, everything stays as it is: %s", reason.text);
-		return;
+		return false;
 	}
 	if (applet.kind->reload)
 		applet.kind->reload(applet.services, &applet.settings);
-	else
+	return true;
+}
+
+/* What the main process understands, workers are asked to read as well. */
+static void on_reload(void)
+{
+	if (!reload())
+		return;
+	if (!applet.kind->reload)
 		log_warn("%s can reload nothing yet: everything stays as it is",
 			 applet.settings.name);
 	parts_reload();
+	if (applet.crew.works)
+		workers_signal(&applet.crew.workers, SIGHUP);
 }
+
+static void on_worker_reload(void)
+{
+	reload();
+}
+
+static void on_worker_report(void)
+{
+	crew_answer(&applet);
+}
+
+static const struct process_calls main_calls = {
+	.stop = on_stop,
+	.reload = on_reload,
+	.report = on_report,
+	.child = on_child,
+};
+
+static const struct process_calls worker_calls = {
+	.reload = on_worker_reload,
+	.report = on_worker_report,
+};
 
 /* What is permitted now and works later only if something changes. */
 static void warn_of_later(const struct settings *settings)
@@ -124,6 +172,7 @@ static void begin(int argc, char **argv)
 	if (crypto_open() < 0)
 		die("the system gives no random bytes");
 	settings_read(settings, applet.kind->program, argc, argv);
+	settings->socket.several = settings->workers > 1;
 	log_open(settings->name, settings->syslog, settings->verbose);
 	applet.descriptors = process_limits(settings->nofile);
 	if (settings->pid_file)
@@ -131,29 +180,26 @@ static void begin(int argc, char **argv)
 	atexit(parts_end);
 }
 
-static void open_reactor(const struct settings *settings)
+static void open_reactor(void)
 {
-	static const struct process_calls calls = {
-		.reload = on_reload,
-		.report = on_report,
-		.child = on_child,
-	};
-	const struct resolve_options names = {
-		.servers = settings->nameserver,
-		.ipv6_first = settings->ipv6_first,
-	};
-
 	if (reactor_open() < 0)
 		die("cannot open an event queue: %s", strerror(errno));
-	process_signals(&calls);
-	if (resolve_open(&names) < 0)
-		die("cannot resolve names");
+	process_signals(&main_calls);
+	applet_open_names(&applet);
 }
 
-static void started(struct applet *it)
+/* What is served goes on while servers' names are looked up; workers come when that is over, and with what
+ * a daemon has instead of the terminal. */
+static int serve(void)
 {
-	applet_check_upstreams(it);
+	if (applet.settings.workers == 1)
+		applet_start(&applet);
+	applet_check_upstreams(&applet);
 	process_ready();
+	if (applet.settings.workers > 1 && !reactor_stopping())
+		return crew_serve(&applet, &worker_calls);
+	reactor_run();
+	return 0;
 }
 
 int applet_run(const struct applet_kind *kind, int argc, char **argv)
@@ -162,15 +208,16 @@ int applet_run(const struct applet_kind *kind, int argc, char **argv)
 
 	applet.kind = kind;
 	begin(argc, argv);
-	open_reactor(&applet.settings);
+	open_reactor();
 	settings_announce(&applet.settings);
 	applet_limits(&applet);
 	applet_make(&applet);
 	applet_listen(&applet);
+	crew_share(&applet);
 	parts_bound();
 	drop_privileges(&applet.settings);
 	parts_begin();
-	status = applet_serve(&applet, started);
+	status = serve();
 	parts_end();
 	applet_close(&applet);
 	log_debug("closed gracefully");

@@ -53,16 +53,20 @@ static unsigned listen_on_each(struct applet *applet, unsigned i, const char *li
 	char text[ENDPOINT_TEXT];
 
 	for (unsigned a = 0; a < n; a++) {
-		const char *why =
-			listen_on(&applet->services[i], &at[a], v6only(&at[a], at, n), begin);
+		struct service *service = &applet->services[i];
+		bool only6 = v6only(&at[a], at, n);
+		const char *why = listen_on(service, &at[a], only6, begin);
 
 		endpoint_print(&at[a], text, sizeof(text));
 		if (why) {
 			log_warn("cannot listen on %s: %s", text, why);
-		} else {
-			log_info("%s %s", listening, text);
-			could++;
+			continue;
 		}
+		if (begin == service_listen && crew_listen(applet, service, only6) < 0)
+			die("cannot listen on %s for each of %u workers: %s", text,
+			    applet->settings.workers, strerror(errno));
+		log_info("%s %s", listening, text);
+		could++;
 	}
 	return could;
 }

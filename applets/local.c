@@ -18,7 +18,7 @@
 #include <sodium.h>
 #include <string.h>
 
-enum phase { GREETING, LOGIN, REQUEST, KNOWN };
+enum phase { GREETING, LOGIN, REQUEST, ASSOCIATE, KNOWN };
 
 static const struct settings *settings_of(const struct session *s)
 {
@@ -105,6 +105,15 @@ static enum step log_in(struct session *s)
 	return ok ? DONE : refuse(s, "login refused");
 }
 
+/* The worker that has the datagrams answers, and attends to the connection. */
+static enum step give_away(struct session *s)
+{
+	if (handover_give(s->service, s->near.fd, ASSOCIATE) < 0)
+		return refuse_request(s, SOCKS_FAILURE, "UDP ASSOCIATE, but there is no room");
+	s->why = WHY_PASSED;
+	return FAIL;
+}
+
 /* The client may send its datagrams to the address that it has reached, at the same port. What
  * it says about where they will come from is often wrong behind NAT, and not needed. */
 static enum step associate(struct session *s)
@@ -116,6 +125,8 @@ static enum step associate(struct session *s)
 
 	if (s->service->datagram_count == 0)
 		return refuse_request(s, SOCKS_BAD_COMMAND, "UDP ASSOCIATE, but UDP is off");
+	if (handover_is_elsewhere(s->service))
+		return give_away(s);
 	if (socket_name(s->near.fd, &name))
 		s->control = control_join(controls, &s->peer);
 	if (!s->control)
@@ -165,8 +176,9 @@ static size_t limit(const struct session *s)
 
 static enum step learn_target(struct session *s)
 {
-	static enum step (*const phases[])(
-		struct session *) = { [GREETING] = greet, [LOGIN] = log_in, [REQUEST] = request };
+	static enum step (*const phases[])(struct session *) = {
+		[GREETING] = greet, [LOGIN] = log_in, [REQUEST] = request, [ASSOCIATE] = associate
+	};
 
 	for (;;) {
 		enum step step = phases[s->socks](s);

@@ -5,7 +5,9 @@
 #include "applets/running.h"
 
 #include "core/log.h"
+#include "core/reactor.h"
 #include "net/replay.h"
+#include "net/resolve.h"
 #include "net/salts.h"
 #include "net/users.h"
 
@@ -18,7 +20,8 @@ enum {
 	SPARE_DESCRIPTORS = 64, /* listeners, name look-ups, log, ... */
 	SESSIONS_MAX = 1 << 18,
 	ASSOCS_MAX = 1 << 14, /* unless the settings ask for more */
-	BLOCKS_PER_MIB = (1 << 20) / BLOCK_SIZE
+	BLOCKS_PER_MIB = (1 << 20) / BLOCK_SIZE,
+	BLOCKS_LEAST = 16
 };
 
 enum mode applet_mode(const struct applet *applet, unsigned i)
@@ -49,6 +52,20 @@ static unsigned long spare(const struct applet *applet)
 	return all > 2 * kept ? all - kept : all / 2;
 }
 
+/* What each of n workers gets of a limit that is the program's. */
+static unsigned long part(unsigned long whole, unsigned n)
+{
+	return whole / n + (whole % n > 0);
+}
+
+/* Workers that have the datagrams of a service. */
+static unsigned datagram_workers(const struct applet *applet)
+{
+	unsigned n = applet->settings.workers;
+
+	return n < applet->service_count ? n : applet->service_count;
+}
+
 /* UDP takes a quarter of the descriptors at most, or what the settings say, but never so many that TCP has less than a
  * quarter. */
 static uint32_t assoc_limit(const struct applet *applet)
@@ -62,7 +79,7 @@ static uint32_t assoc_limit(const struct applet *applet)
 	if (limit > ASSOCS_MAX)
 		limit = ASSOCS_MAX;
 	if (settings->udp_max_associations)
-		limit = settings->udp_max_associations;
+		limit = part(settings->udp_max_associations, datagram_workers(applet));
 	if (limit > most) {
 		log_warn("udp_max_associations: %lu is all that the limit of open files (%lu) "
 			 "allows",
@@ -76,11 +93,11 @@ static uint32_t session_limit(const struct applet *applet)
 {
 	const struct settings *settings = &applet->settings;
 	unsigned long limit = (spare(applet) - applet->assocs) / 2;
+	unsigned long most = settings->max_sessions ? settings->max_sessions : SESSIONS_MAX;
 
-	if (limit > SESSIONS_MAX)
-		limit = SESSIONS_MAX;
-	if (settings->max_sessions && settings->max_sessions < limit)
-		limit = settings->max_sessions;
+	most = part(most < SESSIONS_MAX ? most : SESSIONS_MAX, settings->workers);
+	if (limit > most)
+		limit = most;
 	return (uint32_t)(limit > 0 ? limit : 1);
 }
 
@@ -99,6 +116,7 @@ static void make_service(struct applet *applet, unsigned i)
 		.mtu = settings->mtu,
 	};
 	applet->kind->configure(service, settings, i);
+	service->number = i;
 	service->key.replay = applet->replay;
 	service->key.packet_replay = applet->packet_replay;
 	service->key.packet_padding = settings->udp_padding;
@@ -156,6 +174,14 @@ static void open_salts(struct applet *applet)
 		    strerror(errno));
 }
 
+/* Each worker has its part; the least that is of use is more than that where buffer_limit is very small. */
+static uint32_t blocks_of_each(const struct applet *applet)
+{
+	uint32_t n = applet->settings.buffer_limit * BLOCKS_PER_MIB / applet->settings.workers;
+
+	return n > BLOCKS_LEAST ? n : BLOCKS_LEAST;
+}
+
 void applet_limits(struct applet *applet)
 {
 	applet->service_count = applet->kind->count ? applet->kind->count(&applet->settings) : 1;
@@ -167,7 +193,7 @@ void applet_make(struct applet *applet)
 {
 	unsigned buffers = applet->settings.buffer_limit;
 
-	if (engine_open(&applet->engine, applet->sessions, buffers * BLOCKS_PER_MIB) < 0)
+	if (engine_open(&applet->engine, applet->sessions, blocks_of_each(applet)) < 0)
 		die("no memory for %u sessions and %u MiB of buffers: %s (see max_sessions and "
 		    "buffer_limit)",
 		    applet->sessions, buffers, strerror(errno));
@@ -197,6 +223,12 @@ static void forget_service(const struct applet_kind *kind, struct service *servi
 
 void applet_close(struct applet *applet)
 {
+	for (unsigned i = 0; i < applet->service_count; i++)
+		service_close(&applet->services[i]);
+	engine_close(&applet->engine);
+	resolve_close();
+	reactor_close();
+	crew_close(applet);
 	replay_close(applet->replay);
 	replay_close(applet->packet_replay);
 	salts_close(applet->salts);

@@ -11,6 +11,7 @@
 #define APPLETS_RUNNING_H
 
 #include "applets/applet.h"
+#include "applets/crew.h"
 #include "net/engine.h"
 
 #include <sys/types.h>
@@ -27,6 +28,7 @@ struct applet {
 	struct replay *replay, *packet_replay;
 	struct salts *salts; /* a server's */
 	uint8_t nat_tool;    /* whose rules are in place, 1 + enum nat_tool; 0: none (nat.c) */
+	struct crew crew;    /* several workers */
 };
 
 /* Something that the main process looks after besides the services: a plugin, rules in the kernel. Each
@@ -64,13 +66,14 @@ void applet_listen(struct applet *applet);
 /* Look up the servers' names. Dies if there is no such name; stops early if the program is to. */
 void applet_check_upstreams(struct applet *applet);
 
-/* Serve until told to stop. `started` is called once connections are accepted. The exit status. (serving.c) */
-int applet_serve(struct applet *applet, void (*started)(struct applet *));
+/* Whoever serves opens the resolver, and starts to accept. After reactor_open(). (serving.c) */
+void applet_open_names(const struct applet *applet);
+void applet_start(struct applet *applet);
 
 /* What the program holds, in one line of the log. */
-void applet_report(const struct applet *applet);
+void applet_report(const struct applet *applet, const struct engine_state *state);
 
-/* Close and wipe what applet_make() and applet_listen() made. */
+/* End all sessions; close and wipe what applet_make() and applet_listen() made, and the reactor. */
 void applet_close(struct applet *applet);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Whoever serves: a reactor, the services, the clock of what they hold. Called by applet.c.
+ * Whoever serves, the main process or a worker: names, services, the end of them. Called by applet.c
+ * and crew.c.
  */
 #include "applets/running.h"
 
@@ -11,31 +12,29 @@
 #include <errno.h>
 #include <string.h>
 
-void applet_report(const struct applet *applet)
+void applet_open_names(const struct applet *applet)
+{
+	const struct resolve_options names = {
+		.servers = applet->settings.nameserver,
+		.ipv6_first = applet->settings.ipv6_first,
+	};
+
+	if (resolve_open(&names) < 0)
+		die("cannot resolve names");
+}
+
+void applet_start(struct applet *applet)
+{
+	for (unsigned i = 0; i < applet->service_count; i++)
+		if (service_start(&applet->services[i]) < 0)
+			die("cannot watch the listeners: %s", strerror(errno));
+}
+
+void applet_report(const struct applet *applet, const struct engine_state *state)
 {
 	uint32_t salts = replay_count(applet->replay);
 
 	if (applet->packet_replay)
 		salts += replay_count(applet->packet_replay);
-	engine_report(&applet->engine, salts, applet->salts);
-}
-
-static void end(struct applet *applet)
-{
-	for (unsigned i = 0; i < applet->service_count; i++)
-		service_close(&applet->services[i]);
-	engine_close(&applet->engine);
-	resolve_close();
-	reactor_close();
-}
-
-int applet_serve(struct applet *applet, void (*started)(struct applet *))
-{
-	for (unsigned i = 0; i < applet->service_count; i++)
-		if (service_start(&applet->services[i]) < 0)
-			die("cannot watch the listeners: %s", strerror(errno));
-	started(applet);
-	reactor_run();
-	end(applet);
-	return 0;
+	engine_report(state, salts, applet->salts);
 }

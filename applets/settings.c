@@ -126,9 +126,9 @@ static const struct option_row rows[] = {
 	{ FLAG('v', NULL, NULL), FOR(ALL), FIELD(BOOL, verbose),
 	  HELP("log every connection") },
 	{ KEY("use_syslog"), FOR(ALL), FIELD(BOOL, syslog) },
-	{ FLAG(0, "workers", "NUMBER"), KEY("workers"), FOR(ALL), FIELD(NUMBER, workers),
-	  RANGE(1, 256), BITS(OURS | TEXT),
-	  HELP("processes that serve; only 1 yet (1)") },
+	{ FLAG(0, "workers", "NUMBER"), KEY("workers"), FOR(ALL), FIELD(CUSTOM, workers),
+	  .custom = value_workers, BITS(OURS),
+	  HELP("processes that serve; auto: one for each processor (1)") },
 
 	/* names */
 	{ FLAG('d', "nameserver", "LIST"), KEY("nameserver"), FOR(S | M), FIELD(STRING, nameserver),

@@ -141,7 +141,7 @@ struct settings {
 	unsigned udp_timeout;	       /* seconds; 0: derived from timeout */
 	unsigned udp_max_associations; /* 0: derived from the descriptors that are allowed */
 	unsigned mtu;		       /* 0: datagrams go whole */
-	unsigned workers;	       /* processes that serve; 1: this one */
+	unsigned workers;	       /* processes that serve, "auto" resolved; 1: this one */
 	unsigned replay_size;	       /* salts remembered */
 	unsigned max_sessions;	       /* 0: as many as descriptors allow */
 	unsigned buffer_limit;	       /* MiB of blocks */

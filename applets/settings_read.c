@@ -85,8 +85,8 @@ static void fill_numbers(struct settings *s)
 
 	if (!s->timeout)
 		s->timeout = s->program == PROGRAM_REDIR ? 600 : 60;
-	if (s->workers > 1) {
-		log_warn("workers: several are not built yet, one process serves");
+	if (s->workers > 1 && s->program == PROGRAM_MANAGER) {
+		log_warn("workers: one process serves all ports of a manager");
 		s->workers = 1;
 	}
 	drop_small(1025, "nofile", &s->nofile);

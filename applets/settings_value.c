@@ -5,6 +5,7 @@
 #include "applets/settings_value.h"
 
 #include "applets/settings.h"
+#include "core/workers.h"
 #include "net/nameservers.h"
 
 #include <stdlib.h>
@@ -282,6 +283,25 @@ static int parse_dscp(struct options *o, const struct option_value *value)
 			"must be EF, CS0 to CS7, AF11 to AF43 or a number up to 0x3f, not '%.60s'",
 			text);
 	return dscp;
+}
+
+int value_workers(struct options *o, const struct option_value *value)
+{
+	const char *text = options_text(o, value, "a number or \"auto\"");
+	struct settings *s = o->into;
+	unsigned long n;
+	char *end;
+
+	if (!text)
+		return -1;
+	n = strtoul(text, &end, 10);
+	if (strcmp(text, "auto") == 0)
+		n = processors_allowed();
+	else if (*text < '0' || *text > '9' || *end || n < 1 || n > WORKERS_MAX)
+		return options_fail(o, "must be \"auto\" or a number from 1 to %d, not '%.60s'",
+				    WORKERS_MAX, text);
+	s->workers = n < WORKERS_MAX ? (unsigned)n : WORKERS_MAX;
+	return 0;
 }
 
 /* {"443": "EF"}: of traffic to these ports. */

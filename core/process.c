@@ -1,5 +1,5 @@
 /*
- * The main process: limits, daemon, user, workers. Called by the applets at start. It owns the pid
+ * The main process: limits, daemon, user. Called by the applets at start. It owns the pid
  * file and the pipe on which a daemon's parent waits:
  *
  *	parent: open pid file, fork, wait for a byte ------------> exit 0
@@ -214,11 +214,4 @@ void process_user(const char *who)
 	if (!is_already(&to) || can_return(&to))
 		die("failed to switch user to '%s': root can be regained", who);
 	process_no_dumps(); /* changing ids has set what the system's default is */
-}
-
-int process_workers(unsigned n, int (*serve)(void *), void *arg)
-{
-	if (n > 1)
-		log_warn("workers: %u were asked for, this version serves with one", n);
-	return serve(arg);
 }

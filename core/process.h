@@ -1,8 +1,8 @@
 /*
- * What a program is to its system: name, limits, daemon, pid file, user, signals, workers.
+ * What a program is to its system: name, limits, daemon, pid file, user, signals.
  *
- * A program calls these in this order; what exists once is done before process_workers(), by the
- * main process, and what serves is inside the function given to it:
+ * A program calls these in this order; what exists once is done by the main process, before
+ * there are workers:
  *
  *	process_name		as soon as the applet is known, if argv[0] does not say it
  *	process_start		before the first descriptor is opened
@@ -14,7 +14,8 @@
  *				what needs root is open now
  *	process_no_new_privs	unless a plugin with privileges of its own is to be started
  *	process_ready		all that can fail has succeeded
- *	process_workers		serves until told to stop
+ *	workers_start		if several processes serve (core/workers.h)
+ *	reactor_run		until told to stop
  *	log_close, return	the pid file goes at exit()
  *
  * Up to process_ready() a failure is die(): the user sees the sentence and status 255, also of a
@@ -101,9 +102,5 @@ struct process_calls {
  * before the reactor runs is acted on when it does. A forked worker calls it again, after its own
  * reactor_open(). `calls` must stay. Dies if it fails. */
 void process_signals(const struct process_calls *calls);
-
-/* Serve with n workers, each running serve(arg); returns what it returned. One worker, which is all
- * there is so far, runs in this process. */
-int process_workers(unsigned n, int (*serve)(void *), void *arg);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * Memory that processes share; see shared.h.
+ */
 #include "core/shared.h"
 
 #include <errno.h>
@@ -24,34 +27,4 @@ void *shared_map(uint64_t size)
 void shared_unmap(void *memory, uint64_t size)
 {
 	munmap(memory, (size_t)size);
-}
-
-int shared_mutex(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attr;
-	int error = pthread_mutexattr_init(&attr);
-
-	if (!error) {
-		error = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-		if (!error)
-			error = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-		if (!error)
-			error = pthread_mutex_init(mutex, &attr);
-		pthread_mutexattr_destroy(&attr);
-	}
-	errno = error;
-	return error ? -1 : 0;
-}
-
-bool shared_lock(pthread_mutex_t *mutex)
-{
-	if (pthread_mutex_lock(mutex) != EOWNERDEAD)
-		return false;
-	pthread_mutex_consistent(mutex);
-	return true;
-}
-
-void shared_unlock(pthread_mutex_t *mutex)
-{
-	pthread_mutex_unlock(mutex);
 }

@@ -292,7 +292,18 @@ static unsigned count_descriptors(void)
 	return n > 3 ? n - 3 : 0; /* ".", ".." and the directory itself */
 }
 
-void engine_report(const struct engine *engine, uint32_t salts, const struct salts *requests)
+struct engine_state engine_state(const struct engine *engine)
+{
+	return (struct engine_state){
+		.sessions = engine->sessions.live,
+		.assocs = engine->assocs.live,
+		.blocks = engine->blocks.leased,
+		.descriptors = count_descriptors(),
+		.lookups = resolve_pending(),
+	};
+}
+
+void engine_report(const struct engine_state *state, uint32_t salts, const struct salts *requests)
 {
 	char more[64] = "";
 
@@ -301,6 +312,6 @@ void engine_report(const struct engine *engine, uint32_t salts, const struct sal
 			 salts_count(requests), salts_capacity(requests));
 	log_info("state: %u sessions, %u associations, %u blocks held, %u descriptors, %u look-ups "
 		 "out, %u salts%s",
-		 engine->sessions.live, engine->assocs.live, engine->blocks.leased,
-		 count_descriptors(), resolve_pending(), salts, more);
+		 state->sessions, state->assocs, state->blocks, state->descriptors, state->lookups,
+		 salts, more);
 }

@@ -12,6 +12,7 @@
 #include "net/assoc.h"
 #include "net/control.h"
 #include "net/guise.h"
+#include "net/handover.h"
 #include "net/parcel.h"
 
 #include <stdbool.h>
@@ -51,6 +52,7 @@ struct engine {
 	struct controls controls;
 	struct parcels parcels;
 	struct guises guises; /* opened where answers leave from addresses of others */
+	struct handover handover;
 	uint64_t idle_after;  /* before that no guest is idle enough to be evicted */
 	struct timer tick;    /* once a second while there is anything to look after */
 	unsigned quiet_ticks; /* since the last session ended */
@@ -89,7 +91,14 @@ size_t engine_reserve(const struct engine *engine, const struct session *session
 /* A session (or nobody: NULL) has run, or is closed. Blocks may have come back: wake the first who waits for some. */
 void engine_serve_waiting(struct engine *engine, const struct session *ran);
 
-/* One line about what the process holds, to the log; `salts` of SIP004, and of requests (NULL: none). */
-void engine_report(const struct engine *engine, uint32_t salts, const struct salts *requests);
+/* What a process holds. */
+struct engine_state {
+	uint32_t sessions, assocs, blocks, descriptors, lookups;
+};
+
+struct engine_state engine_state(const struct engine *engine);
+
+/* One line about it, to the log; `salts` of SIP004, and of requests (NULL: none). */
+void engine_report(const struct engine_state *state, uint32_t salts, const struct salts *requests);
 
 #endif

@@ -42,7 +42,7 @@ struct half {
 };
 
 struct replay {
-	pthread_mutex_t mutex;
+	struct shared_mutex mutex;
 	unsigned char key[crypto_shorthash_KEYBYTES];
 	uint32_t limit;	  /* entries of a half */
 	uint32_t buckets; /* of a half */
@@ -83,15 +83,16 @@ struct replay *replay_open(uint32_t capacity)
 	replay = shared_map(mapping_size(buckets));
 	if (!replay)
 		return NULL;
-	if (shared_mutex(&replay->mutex) < 0) {
-		shared_unmap(replay, mapping_size(buckets));
-		return NULL;
-	}
 	crypto_shorthash_keygen(replay->key);
 	replay->limit = limit;
 	replay->buckets = buckets;
 	replay->halves[0].generation = replay->halves[1].generation = 1;
 	return replay;
+}
+
+int replay_share(struct replay *replay)
+{
+	return shared_among_several(&replay->mutex);
 }
 
 void replay_close(struct replay *replay)

@@ -23,8 +23,11 @@ struct replay;
 struct replay *replay_open(uint32_t capacity);
 void replay_close(struct replay *replay);
 
-/* True if this salt (1..64 bytes) was seen before; it is remembered from now on. Under a mutex that
- * is shared between processes and survives the death of its holder. */
+/* Processes that are forked from now on use it together. 0, or -1 with errno: it cannot be. */
+int replay_share(struct replay *replay);
+
+/* True if this salt (1..64 bytes) was seen before; it is remembered from now on. Once it is shared:
+ * under a mutex that survives the death of its holder. */
 bool replay_seen(struct replay *replay, const unsigned char *salt, size_t n);
 
 /* Remember a salt without looking for it: one that was drawn at random just now, and is as long as a key. */

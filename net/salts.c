@@ -39,7 +39,7 @@ struct entry {
 };
 
 struct salts {
-	pthread_mutex_t mutex;
+	struct shared_mutex mutex;
 	unsigned char key[crypto_shorthash_KEYBYTES];
 	uint32_t max;
 	uint32_t touched; /* entries below were used at some time */
@@ -80,14 +80,15 @@ struct salts *salts_open(uint32_t capacity)
 	salts = shared_map(mapping_size(capacity));
 	if (!salts)
 		return NULL;
-	if (shared_mutex(&salts->mutex) < 0) {
-		shared_unmap(salts, mapping_size(capacity));
-		return NULL;
-	}
 	crypto_shorthash_keygen(salts->key);
 	salts->max = capacity;
 	salts->buckets = BUCKETS;
 	return salts;
+}
+
+int salts_share(struct salts *salts)
+{
+	return shared_among_several(&salts->mutex);
 }
 
 void salts_close(struct salts *salts)

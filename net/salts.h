@@ -37,6 +37,9 @@ struct salts_now {
 struct salts *salts_open(uint32_t capacity);
 void salts_close(struct salts *salts);
 
+/* Processes that are forked from now on use it together. 0, or -1 with errno: it cannot be. */
+int salts_share(struct salts *salts);
+
 /* A request with this salt (1..SALTS_LEN bytes) and this timestamp, which is timely. It is remembered
  * until SALTS_LIFE seconds have passed by both clocks, and by the first of them since its timestamp. */
 enum salts_result salts_add(struct salts *salts, const unsigned char *salt, size_t n,

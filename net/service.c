@@ -312,6 +312,20 @@ int service_listen_datagrams(struct service *service, const struct endpoint *at,
 	return 0;
 }
 
+void service_exchange_listener(struct service *service, unsigned i, int fd)
+{
+	close(service->listeners[i].source.fd);
+	service->listeners[i].source.fd = fd;
+}
+
+void service_leave_datagrams(struct service *service)
+{
+	for (unsigned i = 0; i < service->datagram_count; i++) {
+		close(service->datagrams[i].source.fd);
+		service->datagrams[i].source.fd = -1;
+	}
+}
+
 int service_start(struct service *service)
 {
 	timer_init(&service->pause, pause_over);
@@ -324,7 +338,8 @@ int service_start(struct service *service)
 	for (unsigned i = 0; i < service->datagram_count; i++) {
 		struct source *source = &service->datagrams[i].source;
 
-		if (reactor_watch_input(source, source->fd, carry_near_woken) < 0)
+		if (source->fd >= 0 &&
+		    reactor_watch_input(source, source->fd, carry_near_woken) < 0)
 			return -1;
 	}
 	return 0;

@@ -55,6 +55,7 @@ struct service {
 	uint64_t assoc_time;	   /* ms without traffic until an association ends */
 	struct timer pause;	   /* accepting waits for descriptors */
 	struct burial burial;
+	uint32_t number; /* among those of the process */
 	struct traffic counts;
 	uint64_t accepted; /* connections */
 };
@@ -68,6 +69,11 @@ int service_listen(struct service *service, const struct endpoint *at, bool v6on
 
 /* The same for datagrams. datagram_open() has run. */
 int service_listen_datagrams(struct service *service, const struct endpoint *at, bool v6only);
+
+/* In a worker, before service_start(): it listens with this socket in the place of the i-th; and
+ * another worker has the datagrams. */
+void service_exchange_listener(struct service *service, unsigned i, int fd);
+void service_leave_datagrams(struct service *service);
 
 /* Accept, from the reactor of this process. 0, or -1 with errno. */
 int service_start(struct service *service);

@@ -48,6 +48,7 @@ static const char *const why_text[WHY_COUNT] = {
 	[WHY_MEMORY] = "held memory that others waited for",
 	[WHY_EVICTED] = "made room for others",
 	[WHY_STOPPED] = "program ends",
+	[WHY_PASSED] = "passed on to the worker that serves UDP",
 };
 
 const char *session_peer(const struct session *s, char *to, size_t n)
@@ -502,13 +503,14 @@ void session_run(struct session *s)
 	engine_serve_waiting(engine, s);
 }
 
-bool session_open(struct service *service, int fd, const struct sockaddr_storage *peer)
+static struct session *open_session(struct service *service, int fd,
+				    const struct sockaddr_storage *peer)
 {
 	struct engine *engine = service->engine;
 	struct session *s = slab_take(&engine->sessions);
 
 	if (!s)
-		return false;
+		return NULL;
 	s->service = service;
 	s->near.fd = s->far.fd = -1;
 	s->burial.bury = bury;
@@ -523,7 +525,7 @@ bool session_open(struct service *service, int fd, const struct sockaddr_storage
 	}
 	if (reactor_watch(&s->near, fd, READY_OUT, near_woken) < 0) {
 		slab_give(&engine->sessions, s);
-		return false;
+		return NULL;
 	}
 	list_append(&engine->strangers, &s->link);
 	service->accepted++;
@@ -531,6 +533,23 @@ bool session_open(struct service *service, int fd, const struct sockaddr_storage
 	service->uses++;
 	engine_stir(engine);
 	arm(s);
+	return s;
+}
+
+bool session_open(struct service *service, int fd, const struct sockaddr_storage *peer)
+{
+	return open_session(service, fd, peer);
+}
+
+bool session_continue(struct service *service, int fd, const struct sockaddr_storage *peer,
+		      uint8_t socks)
+{
+	struct session *s = open_session(service, fd, peer);
+
+	if (!s)
+		return false;
+	s->socks = socks;
+	session_run(s);
 	return true;
 }
 

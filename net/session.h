@@ -30,6 +30,7 @@ enum why {
 	WHY_MEMORY,	/* held a block without progress while others waited */
 	WHY_EVICTED,	/* made room: descriptors or sessions ran short */
 	WHY_STOPPED,	/* the program ends */
+	WHY_PASSED,	/* another worker goes on with the connection */
 	WHY_COUNT
 };
 
@@ -89,6 +90,10 @@ struct session {
 
 /* Take over an accepted socket. False if there is no room: the caller closes it. */
 bool session_open(struct service *service, int fd, const struct sockaddr_storage *peer);
+
+/* The same for one whose near side has been heard by another worker, up to here. */
+bool session_continue(struct service *service, int fd, const struct sockaddr_storage *peer,
+		      uint8_t socks);
 
 /* Do what can be done, whatever woke it. The session may be closed afterwards. */
 void session_run(struct session *session);

@@ -218,8 +218,9 @@ static int set_path(int fd, const struct sockaddr *target, const struct socket_o
 	return bind_source(fd, target, options);
 }
 
-int socket_listen(const struct sockaddr *address, socklen_t len,
-		  const struct socket_options *options, bool v6only)
+/* A TCP socket with this address, which does not listen yet. */
+static int open_bound(const struct sockaddr *address, socklen_t len,
+		      const struct socket_options *options, bool v6only, bool share)
 {
 	int fd = open_stream(address->sa_family, options->multipath);
 
@@ -228,7 +229,7 @@ int socket_listen(const struct sockaddr *address, socklen_t len,
 	/* Connections of the last run in TIME_WAIT do not hinder a restart. */
 	if (set(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0)
 		return close_failed(fd);
-	if (options->reuse_port && set(fd, SOL_SOCKET, SO_REUSEPORT, 1) < 0)
+	if (share && set(fd, SOL_SOCKET, SO_REUSEPORT, 1) < 0)
 		return close_failed(fd);
 	/* Said either way: the system's default may be either. */
 	if (address->sa_family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only) < 0)
@@ -238,9 +239,37 @@ int socket_listen(const struct sockaddr *address, socklen_t len,
 	set_buffers(fd, options->near_sndbuf, options->near_rcvbuf);
 	if (options->transparent && origdst_allow(fd, address->sa_family, !v6only) < 0)
 		return close_failed(fd);
-	if (bind(fd, address, len) < 0 || listen(fd, BACKLOG) < 0)
-		return close_failed(fd);
-	return fd;
+	return bind(fd, address, len) < 0 ? close_failed(fd) : fd;
+}
+
+int socket_listen(const struct sockaddr *address, socklen_t len,
+		  const struct socket_options *options, bool v6only)
+{
+	bool share = options->reuse_port;
+	int fd;
+
+	/* Sharing is not to hide that another program has the port: see first that nobody does. */
+	if (options->several && !share) {
+		fd = open_bound(address, len, options, v6only, false);
+		if (fd < 0)
+			return -1;
+		close(fd);
+		share = true;
+	}
+	fd = open_bound(address, len, options, v6only, share);
+	return fd >= 0 && listen(fd, BACKLOG) < 0 ? close_failed(fd) : fd;
+}
+
+int socket_listen_beside(int fd, const struct socket_options *options, bool v6only)
+{
+	struct socket_options sharing = *options;
+	struct sockaddr_storage name;
+	socklen_t len = sizeof(name);
+
+	sharing.reuse_port = true;
+	if (getsockname(fd, (struct sockaddr *)&name, &len) < 0)
+		return -1;
+	return socket_listen((struct sockaddr *)&name, len, &sharing, v6only);
 }
 
 int socket_accept(int listener, const struct socket_options *options, struct sockaddr_storage *peer)

@@ -10,11 +10,12 @@
 #include "net/endpoint.h"
 
 struct socket_options {
-	bool no_delay;	/* TCP_NODELAY; on by default */
-	bool fast_open; /* TFO: listening, and connecting with the first bytes */
-	bool multipath; /* MPTCP */
-	bool reuse_port;
-	int keep_alive;			 /* seconds until the first probe; 0: off */
+	bool no_delay;	 /* TCP_NODELAY; on by default */
+	bool fast_open;	 /* TFO: listening, and connecting with the first bytes */
+	bool multipath;	 /* MPTCP */
+	bool reuse_port; /* share the port with any process of this user that does so */
+	bool several;	 /* TCP is listened to by several processes of ours, and no others */
+	int keep_alive;	 /* seconds until the first probe; 0: off */
 	int near_sndbuf, near_rcvbuf;	 /* of accepted sockets, bytes; 0: the kernel's */
 	int far_sndbuf, far_rcvbuf;	 /* of connections we open */
 	unsigned mark;			 /* SO_MARK of what we open; 0: none */
@@ -28,6 +29,10 @@ struct socket_options {
 /* A listening TCP socket. v6only: only IPv6 on `::`. fd, or -1 with errno. */
 int socket_listen(const struct sockaddr *address, socklen_t len,
 		  const struct socket_options *options, bool v6only);
+
+/* Another one at the address of `fd`, which was opened with options->several or reuse_port: the kernel
+ * spreads connections over both. fd, or -1 with errno. */
+int socket_listen_beside(int fd, const struct socket_options *options, bool v6only);
 
 /* The next waiting connection, with the options of near sockets set; *peer is filled. fd, or -1
  * with errno (EAGAIN: none waits; EMFILE, ENFILE, ENOBUFS, ENOMEM: pause; others: look again). */

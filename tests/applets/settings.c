@@ -421,11 +421,39 @@ static void test_keys_of_others(void **state)
 			     "\"192.0.2.1\","
 			     "\"dscp\": {\"443\": \"EF\"}, \"workdir\": \"d\", \"udp_timeout\": "
 			     "\"5\","
-			     "\"workers\": 5, \"obfs\": \"tls\", \"//comment\": 1, \"servers\": [],"
+			     "\"workers\": \"1\", \"obfs\": \"tls\", \"//comment\": 1, "
+			     "\"servers\": [],"
 			     "\"local_address\": \"127.0.0.1\", \"route\": \"all\", \"remarks\": "
 			     "\"\""));
 		assert_int_equal(settings.workers, 1);
 		settings_free(&settings);
+	}
+}
+
+static void test_workers(void **state)
+{
+	static const char *const wrong[] = {
+		"\"workers\": 0",	 "\"workers\": \"257\"", "\"workers\": \"+1\"",
+		"\"workers\": \"many\"", "\"workers\": []",	 "\"workers\": -1",
+	};
+
+	(void)state;
+	accepts(PROGRAM_LOCAL, with("\"workers\": 5"));
+	assert_int_equal(settings.workers, 5);
+	settings_free(&settings);
+	accepts(PROGRAM_SERVER, with("\"workers\": \"12\""));
+	assert_int_equal(settings.workers, 12);
+	settings_free(&settings);
+	accepts(PROGRAM_LOCAL, with("\"workers\": \"auto\""));
+	assert_in_range(settings.workers, 1, 256);
+	settings_free(&settings);
+	accepts(PROGRAM_MANAGER, with("\"workers\": 2"));
+	assert_int_equal(settings.workers, 1);
+	settings_free(&settings);
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		if (read_text(PROGRAM_LOCAL, with(wrong[i])) == 0)
+			fail_msg("%s was accepted", wrong[i]);
+		assert_non_null(strstr(reason.text, "key 'workers' must be"));
 	}
 }
 
@@ -1481,6 +1509,7 @@ int main(void)
 		cmocka_unit_test(test_unbuilt),
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_keys_of_others),
+		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_small_values),
 		cmocka_unit_test(test_method_names),
 		cmocka_unit_test(test_no_password),

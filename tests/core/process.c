@@ -679,19 +679,6 @@ static void process_number_one_works_too(void **unused)
 	expect_success(number_one);
 }
 
-static int serve(void *arg)
-{
-	return *(int *)arg + 1;
-}
-
-static void one_worker_runs_here(void **unused)
-{
-	int arg = 41;
-
-	(void)unused;
-	assert_int_equal(process_workers(1, serve, &arg), 42);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -713,7 +700,6 @@ int main(void)
 		cmocka_unit_test_setup(every_child_is_reaped, clean),
 		cmocka_unit_test_setup(a_forked_worker_has_its_own_signals, clean),
 		cmocka_unit_test_setup(process_number_one_works_too, clean),
-		cmocka_unit_test_setup(one_worker_runs_here, clean),
 	};
 	int failed;
 

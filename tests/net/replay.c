@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -153,11 +154,21 @@ static int child_status(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* A memory for several processes. */
+static struct replay *open_shared(uint32_t capacity)
+{
+	struct replay *replay = replay_open(capacity);
+
+	assert_non_null(replay);
+	assert_int_equal(replay_share(replay), 0);
+	return replay;
+}
+
 /* Two processes try the same salts at the same time: each salt is new to exactly one. */
 static void shared(void **state)
 {
 	enum { SALTS = 20000 };
-	struct replay *replay = replay_open(100000);
+	struct replay *replay = open_shared(100000);
 	unsigned *theirs = mmap(NULL, sizeof *theirs, PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned ours = 0;
@@ -184,7 +195,7 @@ static void shared(void **state)
 /* A process dies with the mutex in its hands, several times. */
 static void holder_dies(void **state)
 {
-	struct replay *replay = replay_open(1000);
+	struct replay *replay = open_shared(1000);
 
 	(void)state;
 	for (uint64_t i = 0; i < 3; i++) {
@@ -203,6 +214,42 @@ static void holder_dies(void **state)
 		assert_true(seen(replay, 1000 + i));
 		alarm(0);
 	}
+	replay_close(replay);
+}
+
+/* Children that add are killed at any moment: what they said they added is there, and all goes on. */
+static void holder_killed(void **state)
+{
+	enum { ROUNDS = 60, HALF = 50000 };
+	struct replay *replay = open_shared(2 * HALF);
+	volatile uint64_t *done =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(done != MAP_FAILED);
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		uint64_t base = round * 1000000000, added;
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			for (uint64_t i = 1;; i++) {
+				seen(replay, base + i);
+				*done = base + i;
+			}
+		}
+		while (*done < base + 1 + round * 40)
+			usleep(50);
+		kill(pid, SIGKILL);
+		assert_int_equal(child_status(pid), -1);
+		alarm(20); /* a lock that is lost for ever must not hang the tests */
+		added = *done - base;
+		for (uint64_t i = 0; i < added && i < HALF - 1; i++)
+			assert_true(seen(replay, base + added - i));
+		assert_false(seen(replay, base));
+		alarm(0);
+	}
+	munmap((void *)(uintptr_t)done, 4096);
 	replay_close(replay);
 }
 
@@ -228,11 +275,11 @@ static void notes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(starts_small), cmocka_unit_test(refuses),
-		cmocka_unit_test(lengths),	cmocka_unit_test(remembers_half),
-		cmocka_unit_test(forgets),	cmocka_unit_test(a_million),
-		cmocka_unit_test(shared),	cmocka_unit_test(holder_dies),
-		cmocka_unit_test(notes),
+		cmocka_unit_test(starts_small),	 cmocka_unit_test(refuses),
+		cmocka_unit_test(lengths),	 cmocka_unit_test(remembers_half),
+		cmocka_unit_test(forgets),	 cmocka_unit_test(a_million),
+		cmocka_unit_test(shared),	 cmocka_unit_test(holder_dies),
+		cmocka_unit_test(holder_killed), cmocka_unit_test(notes),
 	};
 
 	if (crypto_open() < 0)

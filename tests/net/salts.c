@@ -203,11 +203,51 @@ static void grows(void **state)
 	salts_close(salts);
 }
 
+/* A set for several processes. */
+static struct salts *open_shared(uint32_t capacity)
+{
+	struct salts *salts = salts_open(capacity);
+
+	assert_non_null(salts);
+	assert_int_equal(salts_share(salts), 0);
+	return salts;
+}
+
+/* Two processes try the same salts at the same time: each is new to exactly one. */
+static void together(void **state)
+{
+	enum { SALTS = 20000 };
+	struct salts *salts = open_shared(SALTS);
+	unsigned *theirs = mmap(NULL, sizeof *theirs, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned ours = 0;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_true(theirs != MAP_FAILED);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		for (uint64_t i = 0; i < SALTS; i++)
+			*theirs += add(salts, i, NOW) == SALTS_NEW;
+		_exit(0);
+	}
+	for (uint64_t i = 0; i < SALTS; i++)
+		ours += add(salts, i, NOW) == SALTS_NEW;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(ours + *theirs, SALTS);
+	assert_int_equal(salts_count(salts), SALTS);
+	munmap(theirs, sizeof *theirs);
+	salts_close(salts);
+}
+
 /* Children that add are killed at any moment. What they said they added is there, and all goes on. */
 static void holder_killed(void **state)
 {
 	enum { ROUNDS = 60, CAPACITY = 4000 };
-	struct salts *salts = salts_open(CAPACITY);
+	struct salts *salts = open_shared(CAPACITY);
 	volatile uint64_t *done =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -244,7 +284,7 @@ static void holder_killed(void **state)
 		assert_int_equal(salts_count(salts), CAPACITY);
 		assert_int_equal(add(salts, base + 600000, passed + 100), SALTS_FULL);
 		salts_close(salts);
-		salts = salts_open(CAPACITY);
+		salts = open_shared(CAPACITY);
 		alarm(0);
 	}
 	salts_close(salts);
@@ -263,6 +303,7 @@ int main(void)
 		cmocka_unit_test(full),
 		cmocka_unit_test(steady),
 		cmocka_unit_test(grows),
+		cmocka_unit_test(together),
 		cmocka_unit_test(holder_killed),
 	};
 
