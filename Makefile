@@ -131,6 +131,9 @@ $(B)/obj/flags: FORCE
 	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
 FORCE:
 
+# the kernels that ask the CPU first: some compilers know their instructions only where all may be used
+$(B)/obj/crypto/aes_arm.o: defines = -march=armv8-a+crypto
+
 # what runs rarely is to be small here, whatever CFLAGS say
 ifeq ($(FLAVOUR),musl)
 rarely := applets/% core/json.c core/log.c core/options.c core/pidfile.c core/process% core/account.c core/syslog.c \

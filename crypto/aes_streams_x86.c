@@ -1,5 +1,5 @@
 /*
- * What x86-64 has of AES for stream ciphers, all but the last from the template modes_x86.h.
+ * What x86-64 has of AES for stream ciphers, all but the last from the template modes_lanes.h.
  */
 #include "crypto/aes_streams.h"
 

@@ -3,8 +3,8 @@
  */
 #include "crypto/lanes_128_x86.h"
 
-#include "crypto/gcm_x86.h"
-#include "crypto/modes_x86.h"
+#include "crypto/gcm_lanes.h"
+#include "crypto/modes_lanes.h"
 
 #include "crypto/cpu_x86.h"
 

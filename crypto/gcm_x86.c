@@ -1,5 +1,5 @@
 /*
- * The widths in which x86-64 has AES-GCM, all from the template gcm_x86.h.
+ * The widths in which x86-64 has AES-GCM, all from the template gcm_lanes.h.
  */
 #include "crypto/gcm.h"
 

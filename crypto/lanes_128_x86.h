@@ -1,11 +1,11 @@
 /*
- * Vectors of one block, for the templates aes_x86.h and gcm_x86.h. One file of each level includes
+ * Vectors of one block, for the templates aes_lanes.h, gcm_lanes.h and modes_lanes.h. One file of each level includes
  * one of the headers lanes_*.h.
  */
 #ifndef CRYPTO_LANES_128_X86_H
 #define CRYPTO_LANES_128_X86_H
 
-#include <immintrin.h>
+#include "crypto/lane_x86.h"
 
 #define TARGET __attribute__((target("aes,pclmul,sse4.1")))
 

@@ -4,7 +4,7 @@
 #ifndef CRYPTO_LANES_256_X86_H
 #define CRYPTO_LANES_256_X86_H
 
-#include <immintrin.h>
+#include "crypto/lane_x86.h"
 
 #define TARGET __attribute__((target("aes,pclmul,avx2,vaes,vpclmulqdq")))
 

@@ -5,7 +5,7 @@
 #ifndef CRYPTO_LANES_512_X86_H
 #define CRYPTO_LANES_512_X86_H
 
-#include <immintrin.h>
+#include "crypto/lane_x86.h"
 
 #define TARGET __attribute__((target("aes,pclmul,avx2,avx512f,avx512bw,avx512vl,vaes,vpclmulqdq")))
 

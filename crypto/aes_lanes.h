@@ -3,8 +3,8 @@
  * at a time. A template: the file of a level includes one of lanes_*.h before it. No branch or
  * address depends on a key or on data.
  */
-#ifndef CRYPTO_AES_X86_H
-#define CRYPTO_AES_X86_H
+#ifndef CRYPTO_AES_LANES_H
+#define CRYPTO_AES_LANES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 enum { AES_KEYS_MAX = 15, VECTOR = sizeof(vec), BATCH = VECTORS * sizeof(vec) /* bytes */ };
 
 struct aes_keys {
-	__m128i key[AES_KEYS_MAX];
+	lane key[AES_KEYS_MAX];
 	_Alignas(16) unsigned rounds; /* 10, 12 or 14 */
 };
 
@@ -25,9 +25,9 @@ static const unsigned char aes_round_constants[] = { 0,	   0x01, 0x02, 0x04, 0x0
 /* The S-box on the four bytes of a word. With all columns alike, ShiftRows changes nothing. */
 INLINE uint32_t aes_substitute(uint32_t word)
 {
-	__m128i columns = _mm_set1_epi32((int)word);
+	lane columns = L_WORD(word);
 
-	return (uint32_t)_mm_cvtsi128_si32(_mm_aesenclast_si128(columns, _mm_setzero_si128()));
+	return (uint32_t)L_LOW(L_LAST(columns, L_ZERO()));
 }
 
 /* FIPS 197, 5.2, a word at a time: what a key of 192 bits needs. */
@@ -50,22 +50,22 @@ INLINE void aes_expand_words(struct aes_keys *keys, const unsigned char *key)
 /* The same, four words at a time, for keys of `step` times 128 bits. */
 INLINE void aes_expand_blocks(struct aes_keys *keys, const unsigned char *key, unsigned step)
 {
-	const __m128i straight = _mm_set1_epi32(0x0f0e0d0c), turned = _mm_set1_epi32(0x0c0f0e0d);
-	__m128i first = _mm_loadu_si128((const __m128i *)key), last = first;
+	const lane straight = L_WORD(0x0f0e0d0c), turned = L_WORD(0x0c0f0e0d);
+	lane first = L_LOAD(key), last = first;
 
 	keys->key[0] = first;
 	if (step > 1)
-		keys->key[1] = last = _mm_loadu_si128((const __m128i *)key + 1);
+		keys->key[1] = last = L_LOAD(key + 16);
 	for (unsigned i = step; i <= 6 + 4 * step; i++) {
 		unsigned constant = i % step == 0 ? aes_round_constants[i / step] : 0;
-		__m128i mixed = _mm_shuffle_epi8(last, i % step == 0 ? turned : straight);
-		__m128i sum = step > 1 ? first : last;
+		lane mixed = L_BYTES(last, i % step == 0 ? turned : straight);
+		lane sum = step > 1 ? first : last;
 
-		sum = _mm_xor_si128(sum, _mm_slli_si128(sum, 4));
-		sum = _mm_xor_si128(sum, _mm_slli_si128(sum, 8));
-		mixed = _mm_aesenclast_si128(mixed, _mm_set1_epi32((int)constant));
+		sum = L_XOR(sum, L_UP(sum, 4));
+		sum = L_XOR(sum, L_UP(sum, 8));
+		mixed = L_LAST(mixed, L_WORD(constant));
 		first = last;
-		last = _mm_xor_si128(sum, mixed);
+		last = L_XOR(sum, mixed);
 		keys->key[i] = last;
 	}
 }
@@ -80,16 +80,16 @@ INLINE void aes_expand_keys(struct aes_keys *keys, const unsigned char *key, uns
 		aes_expand_blocks(keys, key, bytes / 16);
 }
 
-INLINE __m128i aes_encrypt_one(const struct aes_keys *keys, __m128i block)
+INLINE lane aes_encrypt_one(const struct aes_keys *keys, lane block)
 {
-	block = _mm_xor_si128(block, keys->key[0]);
+	block = L_XOR(block, keys->key[0]);
 	for (unsigned i = 1; i < keys->rounds; i++)
-		block = _mm_aesenc_si128(block, keys->key[i]);
-	return _mm_aesenclast_si128(block, keys->key[keys->rounds]);
+		block = L_ROUND(block, keys->key[i]);
+	return L_LAST(block, keys->key[keys->rounds]);
 }
 
 /* One round of a batch. */
-INLINE void aes_round(vec x[VECTORS], const __m128i *key)
+INLINE void aes_round(vec x[VECTORS], const lane *key)
 {
 	vec k = V_ALL(*key);
 
@@ -101,7 +101,7 @@ INLINE void aes_round(vec x[VECTORS], const __m128i *key)
 /* The rounds after the ninth. */
 INLINE void aes_finish(vec x[VECTORS], const struct aes_keys *keys)
 {
-	const __m128i *key = keys->key + 10;
+	const lane *key = keys->key + 10;
 	vec k;
 
 	if (keys->rounds > 10) {
@@ -127,7 +127,7 @@ INLINE void aes_rounds(vec x[VECTORS], const struct aes_keys *keys)
 }
 
 /* A block turned round byte by byte: a counter's number is the lowest word then. */
-#define AES_TURN() _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define AES_TURN() L_HALVES(0x0001020304050607, 0x08090a0b0c0d0e0f)
 
 INLINE vec aes_turn(vec v)
 {
@@ -135,7 +135,7 @@ INLINE vec aes_turn(vec v)
 }
 
 /* A counter, turned round, and those after it. */
-INLINE vec aes_lanes(__m128i counter)
+INLINE vec aes_lanes(lane counter)
 {
 	return V_ADD(V_ALL(counter), V_COUNT());
 }
@@ -143,7 +143,7 @@ INLINE vec aes_lanes(__m128i counter)
 /* A batch of counters, which are turned round, with the first key added; *counter comes next. */
 INLINE void aes_counters(const struct aes_keys *keys, vec *counter, vec x[VECTORS])
 {
-	const vec step = V_ALL(_mm_setr_epi32(LANES, 0, 0, 0));
+	const vec step = V_ALL(L_HALVES(0, LANES));
 	vec key = V_ALL(keys->key[0]), c = *counter;
 
 #define ACT(i)                          \
@@ -168,7 +168,7 @@ INLINE void aes_store(const vec x[VECTORS], void *to)
 #undef ACT
 }
 
-INLINE void aes_add_key(vec x[VECTORS], const __m128i *key)
+INLINE void aes_add_key(vec x[VECTORS], const lane *key)
 {
 	vec k = V_ALL(*key);
 

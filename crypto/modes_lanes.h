@@ -1,28 +1,28 @@
 /*
  * AES for the stream ciphers on the CPU's instructions: whole blocks of CTR and CFB, and single
- * blocks for the other modes. A template as gcm_x86.h is; modes.c calls it.
+ * blocks for the other modes. A template as gcm_lanes.h is; modes.c calls it.
  *
  * Where blocks do not wait for each other (CTR, opening CFB) a batch is encrypted at once, the rest
  * of a text as a batch in a buffer. In sealing CFB each block waits for the one before: nothing
  * but the rounds lies on that path, since the last round's key takes in the text, and for the next
  * block its first key as well.
  */
-#ifndef CRYPTO_MODES_X86_H
-#define CRYPTO_MODES_X86_H
+#ifndef CRYPTO_MODES_LANES_H
+#define CRYPTO_MODES_LANES_H
 
-#include "crypto/aes_x86.h"
+#include "crypto/aes_lanes.h"
 #include "crypto/aes_streams.h"
 
 #include "core/bytes.h"
 
-INLINE __m128i load_block(const unsigned char *from)
+INLINE lane load_block(const unsigned char *from)
 {
-	return _mm_loadu_si128((const __m128i *)from);
+	return L_LOAD(from);
 }
 
-INLINE void store_block(unsigned char *to, __m128i block)
+INLINE void store_block(unsigned char *to, lane block)
 {
-	_mm_storeu_si128((__m128i *)to, block);
+	L_STORE(to, block);
 }
 
 /* text[0..n) ^= stream, whole blocks. */
@@ -31,7 +31,7 @@ INLINE void mix_blocks(unsigned char *text, const vec *stream, size_t n)
 	const unsigned char *mask = (const unsigned char *)stream;
 
 	for (size_t i = 0; i < n; i += 16)
-		store_block(text + i, _mm_xor_si128(load_block(text + i), load_block(mask + i)));
+		store_block(text + i, L_XOR(load_block(text + i), load_block(mask + i)));
 }
 
 TARGET static void modes_expand(void *schedule, const unsigned char *key, size_t n)
@@ -64,7 +64,7 @@ TARGET static void modes_encrypt(const void *schedule, const unsigned char *in, 
 INLINE void ctr_run(const struct aes_keys *keys, const unsigned char *block, unsigned char *text,
 		    size_t n)
 {
-	vec counter = aes_lanes(_mm_shuffle_epi8(load_block(block), AES_TURN()));
+	vec counter = aes_lanes(L_BYTES(load_block(block), AES_TURN()));
 	vec x[VECTORS], stream[VECTORS];
 
 	for (; n >= BATCH; n -= BATCH, text += BATCH) {
@@ -105,7 +105,7 @@ TARGET static void modes_cfb_open(const void *schedule, unsigned char *block, un
 				  size_t n)
 {
 	const struct aes_keys *keys = schedule;
-	__m128i before = load_block(block);
+	lane before = load_block(block);
 	vec x[VECTORS], stream[VECTORS];
 
 	store_block(block, load_block(text + n - 16));
@@ -131,16 +131,16 @@ TARGET static void modes_cfb_seal(const void *schedule, unsigned char *block, un
 				  size_t n)
 {
 	const struct aes_keys *keys = schedule;
-	const __m128i first = keys->key[0], last = keys->key[keys->rounds];
-	__m128i x = _mm_xor_si128(load_block(block), first);
+	const lane first = keys->key[0], last = keys->key[keys->rounds];
+	lane x = L_XOR(load_block(block), first);
 
 	for (size_t i = 0; i < n; i += 16) {
-		__m128i in = _mm_xor_si128(load_block(text + i), last);
+		lane in = L_XOR(load_block(text + i), last);
 
 		for (unsigned r = 1; r < keys->rounds; r++)
-			x = _mm_aesenc_si128(x, keys->key[r]);
-		store_block(text + i, _mm_aesenclast_si128(x, in));
-		x = _mm_aesenclast_si128(x, _mm_xor_si128(in, first));
+			x = L_ROUND(x, keys->key[r]);
+		store_block(text + i, L_LAST(x, in));
+		x = L_LAST(x, L_XOR(in, first));
 	}
 	store_block(block, load_block(text + n - 16));
 }

@@ -15,11 +15,11 @@
  * the tag. Nothing is read or written beyond text[0..n), and no branch or address depends on a key
  * or on data.
  */
-#ifndef CRYPTO_GCM_X86_H
-#define CRYPTO_GCM_X86_H
+#ifndef CRYPTO_GCM_LANES_H
+#define CRYPTO_GCM_LANES_H
 
 #include "crypto/aead.h"
-#include "crypto/aes_x86.h"
+#include "crypto/aes_lanes.h"
 #include "crypto/gcm.h"
 
 #include "core/bytes.h"
@@ -33,8 +33,8 @@ enum {
 
 struct gcm {
 	struct aes_keys aes;
-	_Alignas(64) __m128i power[ROOM]; /* [BEFORE]: H to the POWERS, ... */
-	__m128i fold[ROOM];		  /* the sums of their halves */
+	_Alignas(64) lane power[ROOM]; /* [BEFORE]: H to the POWERS, ... */
+	lane fold[ROOM];	       /* the sums of their halves */
 };
 
 _Static_assert(sizeof(struct gcm) <= AEAD_CONTEXT, "AES key and powers do not fit");
@@ -55,7 +55,7 @@ INLINE void multiply(struct products *p, vec v, vec power, vec fold)
 /* Modulo x^128 + x^7 + x^2 + x + 1, 64 bits at a time, in each lane. */
 INLINE vec reduce(const struct products *p)
 {
-	const vec modulus = V_ALL(_mm_set_epi64x((long long)0xc200000000000000, 1));
+	const vec modulus = V_ALL(L_HALVES(0xc200000000000000, 1));
 	vec middle = V_XOR3(p->middle, p->low, p->high);
 
 	middle = V_XOR3(middle, V_SWAP(p->low), V_TIMES(modulus, p->low, 0x01));
@@ -74,16 +74,16 @@ INLINE vec product(vec a, vec b)
 /* --- the key */
 
 /* H, turned round and times x. */
-INLINE __m128i hash_key(const struct aes_keys *aes)
+INLINE lane hash_key(const struct aes_keys *aes)
 {
-	__m128i h = _mm_shuffle_epi8(aes_encrypt_one(aes, _mm_setzero_si128()), AES_TURN());
-	uint64_t low = (uint64_t)_mm_cvtsi128_si64(h);
-	uint64_t high = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(h, h));
+	lane h = L_BYTES(aes_encrypt_one(aes, L_ZERO()), AES_TURN());
+	uint64_t low = L_LOW(h);
+	uint64_t high = L_HIGH(h);
 	uint64_t carry = 0 - (high >> 63);
 
 	high = (high << 1 | low >> 63) ^ (carry & 0xc200000000000000);
 	low = low << 1 ^ (carry & 1);
-	return _mm_set_epi64x((long long)high, (long long)low);
+	return L_HALVES(high, low);
 }
 
 enum { END = BEFORE + POWERS };
@@ -94,19 +94,19 @@ INLINE void keep(struct gcm *gcm, unsigned at, vec power)
 	V_STORE(gcm->fold + at, V_XOR(power, V_SWAP(power)));
 }
 
-INLINE void keep_one(struct gcm *gcm, unsigned at, __m128i power)
+INLINE void keep_one(struct gcm *gcm, unsigned at, lane power)
 {
 	gcm->power[at] = power;
-	gcm->fold[at] = _mm_xor_si128(power, _mm_shuffle_epi32(power, 0x4e));
+	gcm->fold[at] = L_XOR(power, L_SWAP(power));
 }
 
 /* From the end of the table, where H is, to its beginning, doubling what there is. */
-INLINE void make_powers(struct gcm *gcm, __m128i h)
+INLINE void make_powers(struct gcm *gcm, lane h)
 {
-	const __m128i *power = gcm->power;
+	const lane *power = gcm->power;
 
 	for (unsigned i = END; i < ROOM; i++)
-		keep_one(gcm, i, _mm_setzero_si128());
+		keep_one(gcm, i, L_ZERO());
 	keep_one(gcm, END - 1, h);
 	for (unsigned have = 1; have < LANES; have *= 2) {
 		vec times = V_FIRST(power[END - have]);
@@ -136,30 +136,30 @@ TARGET static void gcm_expand(struct aead_context *context, const unsigned char 
 /* --- the key stream */
 
 /* The first block's is 2. */
-INLINE vec first_counter(__m128i start)
+INLINE vec first_counter(lane start)
 {
-	return V_ADD(aes_lanes(start), V_ALL(_mm_setr_epi32(1, 0, 0, 0)));
+	return V_ADD(aes_lanes(start), V_ALL(L_HALVES(0, 1)));
 }
 
 /* Key stream for a text's first batch, or for its rest of n bytes; and the mask of its tag, which
  * is the block of the counter 1. */
-TARGET static __m128i make_stream(const struct gcm *gcm, __m128i start, vec *counter,
-				  vec x[VECTORS], size_t n)
+TARGET static lane make_stream(const struct gcm *gcm, lane start, vec *counter, vec x[VECTORS],
+			       size_t n)
 {
-	__m128i mask = _mm_shuffle_epi8(start, AES_TURN());
+	lane mask = L_BYTES(start, AES_TURN());
 	const struct aes_keys *aes = &gcm->aes;
 	vec y[VECTORS];
 
 	if (n <= VECTOR) {
 		vec v = V_XOR(aes_turn(*counter), V_ALL(aes->key[0]));
 
-		mask = _mm_xor_si128(mask, aes->key[0]);
+		mask = L_XOR(mask, aes->key[0]);
 		for (unsigned i = 1; i < aes->rounds; i++) {
-			mask = _mm_aesenc_si128(mask, aes->key[i]);
+			mask = L_ROUND(mask, aes->key[i]);
 			v = V_ROUND(v, V_ALL(aes->key[i]));
 		}
 		V_STORE(x, V_LAST(v, V_ALL(aes->key[aes->rounds])));
-		return _mm_aesenclast_si128(mask, aes->key[aes->rounds]);
+		return L_LAST(mask, aes->key[aes->rounds]);
 	}
 	aes_counters(&gcm->aes, counter, y);
 	aes_rounds(y, aes);
@@ -178,10 +178,10 @@ INLINE void hash_vector(const struct gcm *gcm, struct products *p, vec v, unsign
 }
 
 /* x = key stream of the next batch, while the batch at `text` is hashed on top of `hash`. */
-INLINE __m128i stream_and_hash(const struct gcm *gcm, vec *counter, vec x[VECTORS],
-			       const unsigned char *text, __m128i hash)
+INLINE lane stream_and_hash(const struct gcm *gcm, vec *counter, vec x[VECTORS],
+			    const unsigned char *text, lane hash)
 {
-	const __m128i *key = gcm->aes.key;
+	const lane *key = gcm->aes.key;
 	struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
 
 	aes_counters(&gcm->aes, counter, x);
@@ -225,7 +225,7 @@ INLINE void hash_at(const struct gcm *gcm, struct products *p, vec v, size_t at)
 }
 
 /* The hash of ad[0..n), the last block filled up with zeros. */
-TARGET static __m128i hash_ad(const struct gcm *gcm, const unsigned char *ad, size_t n)
+TARGET static lane hash_ad(const struct gcm *gcm, const unsigned char *ad, size_t n)
 {
 	vec before = V_ZERO();
 
@@ -248,8 +248,8 @@ TARGET static __m128i hash_ad(const struct gcm *gcm, const unsigned char *ad, si
 
 /* A text's end of n bytes, less than a batch, and the block of lengths: the hash of all. The end
  * is encrypted or decrypted with the key stream x. */
-INLINE __m128i finish(const struct gcm *gcm, __m128i hash, unsigned char *text, size_t n,
-		      const vec *x, bool seals, __m128i lengths)
+INLINE lane finish(const struct gcm *gcm, lane hash, unsigned char *text, size_t n, const vec *x,
+		   bool seals, lane lengths)
 {
 	struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
 	size_t at = END - 1 - (n + 15) / 16;
@@ -273,15 +273,14 @@ INLINE __m128i finish(const struct gcm *gcm, __m128i hash, unsigned char *text, 
 	return V_SUM(reduce(&p));
 }
 
-INLINE __m128i start_counter(const unsigned char *nonce)
+INLINE lane start_counter(const unsigned char *nonce)
 {
-	return _mm_set_epi32((int)get_u32be(nonce), (int)get_u32be(nonce + 4),
-			     (int)get_u32be(nonce + 8), 1);
+	return L_HALVES(get_u64be(nonce), (uint64_t)get_u32be(nonce + 8) << 32 | 1);
 }
 
-INLINE __m128i both_lengths(size_t ad_len, size_t n)
+INLINE lane both_lengths(size_t ad_len, size_t n)
 {
-	return _mm_set_epi64x((long long)((uint64_t)ad_len * 8), (long long)((uint64_t)n * 8));
+	return L_HALVES((uint64_t)ad_len * 8, (uint64_t)n * 8);
 }
 
 TARGET static void gcm_seal(const struct aead_context *context, const unsigned char *nonce,
@@ -289,8 +288,8 @@ TARGET static void gcm_seal(const struct aead_context *context, const unsigned c
 			    unsigned char tag[AEAD_TAG])
 {
 	const struct gcm *gcm = (const struct gcm *)context->bytes;
-	__m128i start = start_counter(nonce), lengths = both_lengths(ad_len, n);
-	__m128i hash = hash_ad(gcm, ad, ad_len), mask;
+	lane start = start_counter(nonce), lengths = both_lengths(ad_len, n);
+	lane hash = hash_ad(gcm, ad, ad_len), mask;
 	vec counter = first_counter(start), x[VECTORS], stream[VECTORS];
 
 	mask = make_stream(gcm, start, &counter, stream, n);
@@ -310,7 +309,7 @@ TARGET static void gcm_seal(const struct aead_context *context, const unsigned c
 	}
 	hash = finish(gcm, hash, text, n, stream, true, lengths);
 	aes_wipe(stream);
-	_mm_storeu_si128((__m128i *)tag, _mm_xor_si128(_mm_shuffle_epi8(hash, AES_TURN()), mask));
+	L_STORE(tag, L_XOR(L_BYTES(hash, AES_TURN()), mask));
 }
 
 TARGET static int gcm_open(const struct aead_context *context, const unsigned char *nonce,
@@ -318,8 +317,8 @@ TARGET static int gcm_open(const struct aead_context *context, const unsigned ch
 			   const unsigned char tag[AEAD_TAG])
 {
 	const struct gcm *gcm = (const struct gcm *)context->bytes;
-	__m128i start = start_counter(nonce), lengths = both_lengths(ad_len, n);
-	__m128i hash = hash_ad(gcm, ad, ad_len), mask, right;
+	lane start = start_counter(nonce), lengths = both_lengths(ad_len, n);
+	lane hash = hash_ad(gcm, ad, ad_len), mask, right;
 	vec counter = first_counter(start), x[VECTORS], stream[VECTORS];
 	unsigned char *end = text + n;
 
@@ -331,9 +330,8 @@ TARGET static int gcm_open(const struct aead_context *context, const unsigned ch
 	mask = make_stream(gcm, start, &counter, stream, n);
 	hash = finish(gcm, hash, text, n, stream, false, lengths);
 	aes_wipe(stream);
-	right = _mm_xor_si128(_mm_shuffle_epi8(hash, AES_TURN()), mask);
-	right = _mm_cmpeq_epi8(right, _mm_loadu_si128((const __m128i *)tag));
-	return _mm_movemask_epi8(right) == 0xffff ? 0 : -1;
+	right = L_XOR(L_BYTES(hash, AES_TURN()), mask);
+	return L_SAME(right, L_LOAD(tag)) ? 0 : -1;
 }
 
 /* --- the three methods */
