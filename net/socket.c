@@ -381,6 +381,10 @@ int socket_receive(const struct sockaddr *address, socklen_t len,
 	set_datagram_manners(fd, family, options, whole, NEAR_BUFFER);
 	if (bind(fd, address, len) < 0)
 		return close_failed(fd);
+	/* Beside it answers from others' addresses with the same port are bound, but no second
+	 * listener: so not before. */
+	if (options->transparent_datagrams && set(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0)
+		return close_failed(fd);
 	return fd;
 }
 

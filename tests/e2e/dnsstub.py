@@ -14,22 +14,23 @@ NOERROR, SERVFAIL, NXDOMAIN = 0, 2, 3
 
 
 class DnsStub:
-    def __init__(self, table, delay=0.0, truncate=False, ttl=60):
+    def __init__(self, table, delay=0.0, truncate=False, ttl=60, host="127.0.0.1"):
         self.table, self.delay, self.truncate, self.ttl = table, delay, truncate, ttl
         self.asked = []  # (name, type) in order of arrival
-        self.tcp = socket.create_server(("127.0.0.1", 0))
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.tcp = socket.create_server((host, 0), family=family)
         self.port = self.tcp.getsockname()[1]
-        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp = socket.socket(family, socket.SOCK_DGRAM)
         self.udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)  # a thousand at once
-        self.udp.bind(("127.0.0.1", self.port))
-        self.address = f"127.0.0.1:{self.port}"
+        self.udp.bind((host, self.port))
+        self.address = f"{host}:{self.port}"
         self.open = True
         for serve in (self._serve_udp, self._serve_tcp):
             threading.Thread(target=serve, daemon=True).start()
 
     def close(self):
         self.open = False
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"", self.udp.getsockname())
+        socket.socket(self.udp.family, socket.SOCK_DGRAM).sendto(b"", self.udp.getsockname())
         self.tcp.shutdown(socket.SHUT_RDWR)
         self.udp.close()
         self.tcp.close()

@@ -93,9 +93,10 @@ def free_port(host="127.0.0.1"):
 
 
 def listening(port):
-    """True if some TCP socket listens on this port, as the kernel tells it (a connect would disturb the program)."""
+    """True if some TCP socket listens on this port, as the kernel tells it (a connect would disturb the program):
+    in the network that this thread is in."""
     wanted = f":{port:04X}"
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+    for table in ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"):
         with contextlib.suppress(FileNotFoundError), open(table) as rows:
             for row in rows:
                 fields = row.split(None, 4)

@@ -1,8 +1,9 @@
 """The fixture `lab`: four machines of the test's own (lab.py); and a limit of time for each test."""
 
+import ctypes
 import pathlib
-import signal
 import sys
+import threading
 
 import pytest
 
@@ -33,14 +34,14 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(autouse=True)
 def limit():
-    def over(*_):
-        raise TimeoutError(f"the test took more than {PATIENCE} s")
-
-    before = signal.signal(signal.SIGALRM, over)
-    signal.alarm(PATIENCE)
+    """Tests may run in a thread, where no signal reaches them; what blocks has a limit of its own."""
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    thread = ctypes.c_ulong(threading.get_ident())
+    timer = threading.Timer(PATIENCE, lambda: raise_in(thread, ctypes.py_object(TimeoutError)))
+    timer.start()
     yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    timer.cancel()
+    timer.join()
 
 
 @pytest.fixture

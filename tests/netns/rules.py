@@ -9,7 +9,7 @@ def deliver(router):
     """What TPROXY has marked comes to us, wherever it is bound for."""
     for family, everything in ("-4", "0.0.0.0/0"), ("-6", "::/0"):
         router.ip(family, "rule", "add", "fwmark", TO_US, "lookup", TABLE)
-        router.ip(family, "route", "add", "local", everything, "dev", "lo", "table", TABLE)
+        router.ip(family, "route", "replace", "local", everything, "dev", "lo", "table", TABLE)
 
 
 class Nft:

@@ -4,6 +4,7 @@ import socket
 import threading
 
 import kit
+from dnsstub import DnsStub
 from lab import family_of
 
 TARGET_PORT = 7007
@@ -76,6 +77,33 @@ class UdpEcho:
         self.thread.join(1)
 
 
+class NameServer(DnsStub):
+    """On the target machine."""
+
+    def __init__(self, lab, host, table):
+        self.machine, self.host = lab.target, host
+        with self.machine:
+            super().__init__(table, host=host)
+
+    def close(self):
+        with self.machine:
+            super().close()
+
+
+class WebServer(EchoTarget):
+    """Answers each request with a page of so many bytes."""
+
+    def __init__(self, lab, host, size=kit.MIB):
+        def answer(conn):
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += conn.recv(1 << 16)
+            conn.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % size)
+            kit.send_bulk(conn, size)
+
+        super().__init__(lab, host, 80, answer)
+
+
 def start_server(lab, stage, **config):
     """ss-server on its machine, for both versions of IP; the keys that a client of it needs."""
     keys = {"server_port": kit.free_port(), "password": kit.PASSWORD, "method": kit.METHOD, "mode": "tcp_and_udp", **config}
@@ -84,15 +112,15 @@ def start_server(lab, stage, **config):
     return program, {key: keys[key] for key in ("server_port", "password", "method", "mode")}
 
 
-def start_redir(lab, stage, version=4, args=(), server=None, **config):
+def start_redir(lab, stage, version=4, args=(), server=None, server_name=None, prefix=(), **config):
     """ss-redir on the router, for both versions of IP, in front of an ss-server that is reached by IP `version`."""
     if server is None:
         server, keys = start_server(lab, stage)
     else:
         server, keys = server
-    config = {"server": lab.SERVER[version], **keys, "local_address": "::", "local_port": kit.free_port(), **config}
+    config = {"server": server_name or lab.SERVER[version], **keys, "local_address": "::", "local_port": kit.free_port(), **config}
     with lab.router:
-        redir = stage.serve("redir", config, args, port=config["local_port"] if config["mode"] != "udp_only" else None)
+        redir = stage.serve("redir", config, args, prefix=prefix, port=config["local_port"] if config["mode"] != "udp_only" else None)
     if config["mode"] != "tcp_only":
         kit.eventually(lambda: "UDP relay enabled" in redir.log(), "ss-redir takes datagrams")
     redir.port = config["local_port"]
