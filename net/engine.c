@@ -126,7 +126,7 @@ static void tick(struct timer *timer)
 
 int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks)
 {
-	*engine = (struct engine){ .quiet_ticks = 0 };
+	*engine = (struct engine){ .splice = { .in = -1, .out = -1 } };
 	if (blocks < ENGINE_SERVING + ENGINE_RESERVE) {
 		errno = EINVAL;
 		return -1;
@@ -185,6 +185,7 @@ void engine_close(struct engine *engine)
 	parcels_close(&engine->parcels);
 	guises_close(&engine->guises);
 	datagram_close();
+	splice_close(&engine->splice);
 	block_close(&engine->blocks);
 	slab_close(&engine->leases);
 	slab_close(&engine->sessions);

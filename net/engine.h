@@ -14,6 +14,7 @@
 #include "net/guise.h"
 #include "net/handover.h"
 #include "net/parcel.h"
+#include "net/splice.h"
 
 #include <stdbool.h>
 
@@ -53,6 +54,7 @@ struct engine {
 	struct parcels parcels;
 	struct guises guises; /* opened where answers leave from addresses of others */
 	struct handover handover;
+	struct splice splice; /* for flows that are copied; opened by who expects them */
 	uint64_t idle_after;  /* before that no guest is idle enough to be evicted */
 	struct timer tick;    /* once a second while there is anything to look after */
 	unsigned quiet_ticks; /* since the last session ended */

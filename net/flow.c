@@ -1,5 +1,6 @@
 /*
- * See flow.h. A burst is one read into scratch, sealing or opening in place there, one write.
+ * See flow.h. A burst is one read into scratch, sealing or opening in place there, one write; bulk that is
+ * neither sealed nor opened does not come into our memory at all (net/splice.h).
  * Only what the write did not take, or a chunk that is not yet whole, is copied into blocks:
  *
  *     held:  [ out: to be written | raw: the beginning of a chunk ]
@@ -12,12 +13,14 @@
 #include "net/engine.h"
 #include "net/service.h"
 #include "net/session.h"
+#include "net/splice.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 enum {
 	BATCH_MIN = 14,	     /* log2: FLOW_READ_MIN */
@@ -25,6 +28,7 @@ enum {
 	BATCH_GROWTH = 2048, /* bytes that sealing may add to a batch */
 	SHARE = 5,	     /* log2: a batch is at most this part of the blocks that are free */
 	TURN = 1 << 20,	     /* bytes until others have their turn */
+	SPLICE_MIN = 16384,  /* bytes of a burst after which the next one is worth a pipe */
 	PAYLOAD_AT = FLOW_SCRATCH / 2 /* in scratch: the payload of a first flight */
 };
 
@@ -102,6 +106,14 @@ static void destination_failed(struct session *s, struct flow *f, const struct e
 	flow_drop(s, f);
 }
 
+/* A write that failed: not now, or never again. */
+static void write_failed(struct session *s, struct flow *f, const struct ends *e)
+{
+	e->to->ready &= (uint8_t)~READY_OUT;
+	if (errno != EAGAIN && errno != EINPROGRESS)
+		destination_failed(s, f, e);
+}
+
 /* Write; the bytes taken, 0 if none can be now or the destination failed. */
 static size_t write_some(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov,
 			 int n, size_t total)
@@ -112,9 +124,7 @@ static size_t write_some(struct session *s, struct flow *f, const struct ends *e
 	ssize_t taken = writev(e->to->fd, iov, n);
 
 	if (taken < 0) {
-		e->to->ready &= (uint8_t)~READY_OUT;
-		if (errno != EAGAIN && errno != EINPROGRESS)
-			destination_failed(s, f, e);
+		write_failed(s, f, e);
 		return 0;
 	}
 	if ((size_t)taken < total)
@@ -181,16 +191,10 @@ static void write_held(struct session *s, struct flow *f, const struct ends *e)
 	}
 }
 
-/* Read; > 0 bytes, 0: nothing now, or the source ended or failed and the flow's state says so. */
-static size_t read_some(struct session *s, struct flow *f, struct ends *e, struct iovec *iov, int n,
-			size_t total)
+/* What a read said: > 0 bytes, 0: nothing now, or the source ended or failed and the flow's state says so. */
+static size_t was_read(struct session *s, struct flow *f, struct ends *e, ssize_t got)
 {
-	ssize_t got = readv(e->from->fd, iov, n);
-
 	if (got > 0) {
-		/* A short read emptied the socket, unless the end is near: nobody would tell again. */
-		if ((size_t)got < total && !(e->from->ready & (READY_EOF | READY_ERROR)))
-			e->from->ready &= (uint8_t)~READY_IN;
 		s->moved = reactor_now();
 		*(f->up ? &s->service->traffic->up : &s->service->traffic->down) += (size_t)got;
 		e->budget -= (size_t)got < e->budget ? (size_t)got : e->budget;
@@ -207,6 +211,18 @@ static size_t read_some(struct session *s, struct flow *f, struct ends *e, struc
 	f->state = inside || s->broken & e->from_side ? FLOW_BREAKS : FLOW_DRAINS;
 	s->moved = reactor_now();
 	return 0;
+}
+
+/* Read, and see was_read(). */
+static size_t read_some(struct session *s, struct flow *f, struct ends *e, struct iovec *iov, int n,
+			size_t total)
+{
+	ssize_t got = readv(e->from->fd, iov, n);
+
+	/* A short read emptied the socket, unless the end is near: nobody would tell again. */
+	if (got > 0 && (size_t)got < total && !(e->from->ready & (READY_EOF | READY_ERROR)))
+		e->from->ready &= (uint8_t)~READY_IN;
+	return was_read(s, f, e, got);
 }
 
 /* The first flight of a direction: salt, upward the address header, and the first payload. The
@@ -305,31 +321,100 @@ static int burst_open(struct session *s, struct flow *f, struct ends *e)
 	return open_bytes(s, f, e, scratch, n) < 0 ? -1 : 1;
 }
 
+/* What the destination did not take is in the pipe, and is held like any other; adapt() sees to it
+ * that this becomes little. */
+static bool burst_splice(struct session *s, struct flow *f, struct ends *e)
+{
+	struct splice *pipe = &s->service->engine->splice;
+	ssize_t came = splice_in(pipe, e->from->fd, e->batch);
+
+	if (came < 0 && errno == EINVAL) { /* not with these sockets */
+		splice_close(pipe);
+		return true;
+	}
+
+	size_t n = was_read(s, f, e, came);
+
+	if (n == 0)
+		return false;
+	*e->count += n;
+	f->need = (uint32_t)n;
+
+	ssize_t went = splice_out(pipe, e->to->fd, n);
+	size_t taken = went < 0 ? 0 : (size_t)went;
+
+	if (went < 0)
+		write_failed(s, f, e);
+	for (size_t left = n - taken; left > 0;) {
+		ssize_t part = read(pipe->out, scratch, left);
+
+		assert(part > 0);
+		if (!(s->broken & e->to_side))
+			hold(s, f, scratch, (size_t)part);
+		left -= (size_t)part;
+	}
+	if (s->broken & e->to_side)
+		return true;
+	f->out += (uint32_t)(n - taken);
+	adapt(f, taken, n);
+	return true;
+}
+
+/* As it is. Upward, what came with the request goes first. */
+static bool burst_copy(struct session *s, struct flow *f, struct ends *e)
+{
+	size_t n = f->up ? s->shake_len : 0;
+	struct iovec iov = { .iov_base = scratch + n, .iov_len = e->batch };
+
+	if (n > 0) {
+		memcpy(scratch, s->early, n);
+		s->shake_len = 0;
+	}
+	if (e->from->ready & READY_IN)
+		n += read_some(s, f, e, &iov, 1, e->batch);
+	if (n == 0)
+		return false;
+	*e->count += n;
+	f->need = (uint32_t)n;
+	iov = (struct iovec){ .iov_base = scratch, .iov_len = n };
+	deliver(s, f, e, &iov, 1, n);
+	return true;
+}
+
+static bool is_bulk(const struct session *s, const struct flow *f)
+{
+	return f->need >= SPLICE_MIN && s->service->engine->splice.in >= 0;
+}
+
 /* 1: something moved; 0: nothing; -1: forged. */
 static int burst(struct session *s, struct flow *f, struct ends *e)
 {
 	if (f->code == FLOW_OPEN)
 		return burst_open(s, f, e);
+	if (f->code == FLOW_COPY)
+		return is_bulk(s, f) ? burst_splice(s, f, e) : burst_copy(s, f, e);
 	return e->wire->begun ? burst_seal(s, f, e) : burst_first(s, f, e);
 }
 
-/* Upward, the header must go out even if no payload ever came. */
-static bool header_is_due(const struct flow *f, const struct ends *e)
+/* Upward, the header must go out even if no payload ever came; and what came with the request. */
+static bool first_is_due(const struct session *s, const struct flow *f, const struct ends *e)
 {
-	return f->code == FLOW_SEAL && f->up && !e->wire->begun;
+	if (!f->up || f->code == FLOW_OPEN)
+		return false;
+	return f->code == FLOW_SEAL ? !e->wire->begun : s->shake_len > 0;
 }
 
 /* May the next burst begin? With few blocks left it is made smaller. */
 static bool may_burst(struct session *s, struct flow *f, struct ends *e)
 {
 	bool whole_chunk = f->code == FLOW_OPEN && f->raw > 0 && f->raw >= f->need;
-	bool header = header_is_due(f, e);
+	bool first = first_is_due(s, f, e);
 
 	if (!(e->to->ready & READY_OUT) || f->out > 0)
 		return false;
 	if (whole_chunk)
 		return true; /* what it opens to takes no more blocks than it does */
-	if (!(e->from->ready & READY_IN) && !header)
+	if (!(e->from->ready & READY_IN) && !first)
 		return false;
 	while (f->batch > BATCH_MIN &&
 	       block_room(&s->service->engine->blocks, &f->held) >> SHARE >> f->batch == 0)

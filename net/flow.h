@@ -1,6 +1,6 @@
 /*
- * One direction of a session: read from one socket, seal or open, write to the other, hold what
- * cannot be written yet, pass the end on. A flow does not know which applet it serves.
+ * One direction of a session: read from one socket, seal, open or copy, write to the other, hold
+ * what cannot be written yet, pass the end on. A flow does not know which applet it serves.
  *
  *     FLOW_RUNS ── source ended ───> FLOW_DRAINS ── nothing held ──> FLOW_SHUT (FIN sent)
  *         └──────── source failed ──> FLOW_BREAKS ── all delivered ──> the session is reset
@@ -16,14 +16,14 @@
 
 struct session;
 
-enum flow_code { FLOW_SEAL, FLOW_OPEN };
+enum flow_code { FLOW_SEAL, FLOW_OPEN, FLOW_COPY /* neither side is sealed */ };
 
 enum flow_state { FLOW_RUNS, FLOW_DRAINS, FLOW_BREAKS, FLOW_SHUT };
 
 struct flow {
 	struct chain held; /* `out` bytes to be written, then `raw` bytes of an unfinished chunk */
 	uint32_t out, raw;
-	uint32_t need; /* raw bytes it takes to open more */
+	uint32_t need; /* OPEN: raw bytes it takes to open more; COPY: bytes of the last burst */
 	uint8_t code;  /* enum flow_code */
 	uint8_t state; /* enum flow_state */
 	uint8_t batch; /* log2 of the bytes to read at once */
