@@ -288,7 +288,7 @@ void assoc_touch(struct assoc *a)
 static int open_far(struct assoc *a, const union inet *to, bool connected)
 {
 	struct assocs *assocs = &a->service->engine->assocs;
-	bool whole = a->service->mtu && !a->service->role->near_sealed;
+	bool whole = a->service->mtu && connected; /* to the server */
 	int fd;
 
 	while (assocs->far_live >= assocs->max && oldest(assocs) != a) {
@@ -302,12 +302,12 @@ static int open_far(struct assoc *a, const union inet *to, bool connected)
 	return fd;
 }
 
-int assoc_far(struct assoc *a, int family, const union inet *to)
+int assoc_far(struct assoc *a, int which, const union inet *to)
 {
-	static void (*const wakes[FARS])(struct source *) = { carry_far4_woken, carry_far6_woken };
-	static const union inet any[FARS] = { { .v4.sin_family = AF_INET },
-					      { .v6.sin6_family = AF_INET6 } };
-	struct source *far = &a->far[family];
+	static const union inet any[] = {
+		[FAR_IPV4].v4.sin_family = AF_INET, [FAR_IPV6].v6.sin6_family = AF_INET6
+	};
+	struct source *far = &a->far[which];
 	int fd;
 
 	if (far->fd >= 0)
@@ -315,10 +315,10 @@ int assoc_far(struct assoc *a, int family, const union inet *to)
 	assoc_touch(a);
 	list_remove(&a->link); /* not the one that makes room for itself */
 	list_append(&a->service->engine->assocs.order, &a->link);
-	fd = open_far(a, to ? to : &any[family], to);
+	fd = open_far(a, to ? to : &any[which % FAR_DIRECT], to);
 	if (fd < 0)
 		return -1;
-	if (reactor_watch_input(far, fd, wakes[family]) < 0) {
+	if (reactor_watch_input(far, fd, carry_far_woken[which]) < 0) {
 		int error = errno;
 
 		close(fd);

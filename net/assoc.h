@@ -16,7 +16,9 @@
 struct control;
 struct service;
 
-enum { FAR_IPV4, FAR_IPV6, FARS };
+/* The far sockets: one for each family, which at a client are connected to the server; and at a client
+ * whose rules say so those for the targets themselves. */
+enum { FAR_IPV4, FAR_IPV6, FAR_DIRECT /* plus one of the former */, FARS = FAR_DIRECT + 2 };
 
 struct assoc {
 	struct assoc *next;  /* in its bucket */
@@ -27,7 +29,7 @@ struct assoc {
 	struct service *service;
 	const struct wire_key *key;
 	struct source far
-		[FARS]; /* one for each family: whoever is written to may answer, and all others */
+		[FARS]; /* whoever is written to may answer, and all others where it is not connected */
 	struct timer timer;
 	struct burial burial;
 	struct lookup lookup;	/* far side sealed: of the server's name */
@@ -83,9 +85,9 @@ struct assoc *assoc_new(struct service *service, uint8_t listener, const union i
 /* A datagram passed. */
 void assoc_touch(struct assoc *assoc);
 
-/* The far socket of a family (FAR_IPV4, ...), opened if need be; connected to `to` if it is not
- * NULL. -1 with errno. */
-int assoc_far(struct assoc *assoc, int family, const union inet *to);
+/* A far socket (FAR_IPV4, ...), opened if need be; connected to `to` if it is not NULL. -1 with
+ * errno. */
+int assoc_far(struct assoc *assoc, int which, const union inet *to);
 
 void assoc_close(struct assoc *assoc, const char *why);
 

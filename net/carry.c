@@ -8,7 +8,9 @@
 #include "core/log.h"
 #include "net/assoc.h"
 #include "net/engine.h"
+#include "net/outward.h"
 #include "net/parcel.h"
+#include "net/route.h"
 #include "net/service.h"
 #include "net/socket.h"
 
@@ -28,23 +30,6 @@ _Static_assert((int)DATAGRAM_HEAD >= (int)PACKET_HEAD, "a packet is sealed where
 _Static_assert((int)DATAGRAM_TAIL >= (int)PACKET_TAIL, "with its tag");
 _Static_assert((int)DATAGRAM_DRESS_MAX >= 3 + (int)ENDPOINT_WIRE_MAX, "the head of SOCKS5 fits");
 
-static bool inet_from_address(const struct address *address, uint16_t port, union inet *to)
-{
-	struct sockaddr_storage storage;
-	socklen_t len = address_socket(address, port, &storage);
-
-	memcpy(to, &storage, len);
-	return len > 0;
-}
-
-static bool inet_from_endpoint(const struct endpoint *endpoint, union inet *to)
-{
-	struct address address;
-
-	return endpoint_address(endpoint, &address) &&
-	       inet_from_address(&address, endpoint->port, to);
-}
-
 static bool is_mapped(const union inet *inet)
 {
 	return inet->any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&inet->v6.sin6_addr);
@@ -61,24 +46,6 @@ static bool fits(const struct service *service, const union inet *to, size_t n)
 	size_t head = family_of(to) == FAR_IPV6 && !is_mapped(to) ? HEAD_IPV6 : HEAD_IPV4;
 
 	return n <= DATAGRAM_MAX && (!service->mtu || n + head <= service->mtu);
-}
-
-/* The outgoing sockets may be bound to an address of one family only. */
-static bool may_use(const struct service *service, const struct address *address)
-{
-	const struct socket_options *o = service->sockets;
-
-	return (o->source4.family == 0 && o->source6.family == 0) ||
-	       (address->family == 6 ? o->source6.family : o->source4.family) != 0;
-}
-
-/* Logged, and rationed: what peers ask for and cannot have. */
-static void log_far(const struct assoc *a, int error)
-{
-	char client[ENDPOINT_TEXT];
-
-	log_peer(LOG_KIND_CONNECT, "udp %s: cannot send: %s",
-		 assoc_client(a, client, sizeof client), strerror(error));
 }
 
 static void log_answer(const struct assoc *a, const struct endpoint *source, int error)
@@ -102,71 +69,7 @@ static void note_port(struct assoc *a, uint16_t port)
 	a->question = a->up_count == 0 && port == QUESTION_PORT;
 }
 
-/* Up, at a server: from the client, sealed, to any target. */
-
-static void send_to_target(struct assoc *a, const union inet *to, unsigned char *bytes, size_t n)
-{
-	int fd = assoc_far(a, family_of(to), NULL);
-
-	if (fd < 0)
-		log_far(a, errno);
-	else
-		datagram_send(fd, to, NULL, NULL, 0, bytes, n);
-}
-
-/* The first address of a name that may be used; false if there is none. */
-static bool choose(const struct service *service, const struct answer *answer, uint16_t port,
-		   union inet *to)
-{
-	for (unsigned i = 0; i < answer->count; i++)
-		if (may_use(service, &answer->addresses[i]))
-			return inet_from_address(&answer->addresses[i], port, to);
-	return false;
-}
-
-static void send_named(const struct parcel *parcel, unsigned char *bytes, size_t n)
-{
-	union inet to;
-
-	if (parcel->lookup.status == RESOLVE_OK &&
-	    choose(parcel->assoc->service, parcel->lookup.answer, parcel->port, &to))
-		send_to_target(parcel->assoc, &to, bytes, n);
-}
-
-static void target_known(struct parcel *parcel)
-{
-	send_named(parcel, parcel_unpack(parcel), parcel->n);
-	parcel_drop(parcel);
-}
-
-/* A name that is known already takes no detour. */
-static void send_to_name(struct assoc *a, const struct endpoint *target, unsigned char *bytes,
-			 size_t n)
-{
-	struct parcel *parcel = parcel_keep(a, NULL, 0);
-
-	if (!parcel)
-		return;
-	parcel->port = target->port;
-	if (parcel_ask(parcel, target->host, target_known) != RESOLVE_PENDING) {
-		send_named(parcel, bytes, n);
-		parcel_drop(parcel);
-	} else if (!parcel_fill(parcel, bytes, n)) {
-		parcel_drop(parcel);
-	}
-}
-
-static void up_opened(struct assoc *a, const struct packet_opened *opened)
-{
-	union inet to;
-
-	note_port(a, opened->address.port);
-	count_up(a, opened->n);
-	if (opened->address.type == ENDPOINT_NAME)
-		send_to_name(a, &opened->address, opened->payload, opened->n);
-	else if (inet_from_endpoint(&opened->address, &to))
-		send_to_target(a, &to, opened->payload, opened->n);
-}
+/* Up, at a server: from the client, sealed. */
 
 /* A packet that does not open: noise, or another key. The sender's address may be forged, so
  * this is not the line that firewalls act on. */
@@ -223,11 +126,14 @@ static void up_sealed(struct listener *listener, const struct datagram *piece, u
 	if (!endpoint_resolvable(&opened.address))
 		return;
 	a = whose(a, listener, piece, front.has_id ? &fresh : NULL);
-	if (a)
-		up_opened(a, &opened);
+	if (!a)
+		return;
+	note_port(a, opened.address.port);
+	count_up(a, opened.n);
+	outward_send(a, &opened.address, opened.payload, opened.n);
 }
 
-/* Up, at a client: from an application, to the server. */
+/* Up, at a client: from an application. */
 
 static void send_to_hop(struct assoc *a, unsigned char *packet, size_t n)
 {
@@ -239,7 +145,7 @@ static void send_to_hop(struct assoc *a, unsigned char *packet, size_t n)
 	}
 	fd = assoc_far(a, family_of(&a->hop), &a->hop);
 	if (fd < 0)
-		log_far(a, errno);
+		outward_failed(a, errno);
 	else
 		datagram_send(fd, NULL, NULL, NULL, 0, packet, n);
 }
@@ -256,7 +162,7 @@ static bool take_hop(struct assoc *a, const struct answer *answer)
 		const struct address *address = &answer->addresses[i];
 		union inet hop;
 
-		if (!may_use(a->service, address) ||
+		if (!socket_may_reach(a->service->sockets, address) ||
 		    !inet_from_address(address, server_of(a)->port, &hop))
 			continue;
 		if (inet_equal(&hop, &a->hop))
@@ -294,11 +200,18 @@ static void hop_known(struct lookup *lookup)
 	struct assoc *a = container_of(lookup, struct assoc, lookup);
 	bool known = hop_answered(a);
 
-	while (!list_empty(&a->parcels)) {
-		struct parcel *parcel = container_of(a->parcels.next, struct parcel, link);
+	for (struct list *l = a->parcels.next, *next; l != &a->parcels; l = next) {
+		struct parcel *parcel = container_of(l, struct parcel, link);
+		size_t n;
 
-		if (known)
-			send_to_hop(a, parcel_unpack(parcel), parcel->n);
+		next = l->next;
+		if (parcel->done)
+			continue;
+		if (known) {
+			unsigned char *packet = parcel_unpack(parcel, NULL, &n);
+
+			send_to_hop(a, packet, n);
+		}
 		parcel_drop(parcel);
 	}
 }
@@ -321,14 +234,26 @@ static void look_up_hop(struct assoc *a)
 		hop_answered(a);
 }
 
+void carry_by_upstream(struct assoc *a, const struct endpoint *target, unsigned char *bytes,
+		       size_t n)
+{
+	size_t length;
+	unsigned char *packet;
+
+	look_up_hop(a);
+	packet = packet_seal(a->key, &a->own, NULL, target, bytes, n, &length);
+	if (has_hop(a))
+		send_to_hop(a, packet, length);
+	else
+		parcel_keep(a, packet, length);
+}
+
 static void up_plain(struct listener *listener, const struct datagram *piece, unsigned char *bytes,
 		     size_t n)
 {
 	struct service *service = listener->service;
 	struct endpoint target;
-	unsigned char *packet;
 	struct assoc *a;
-	size_t length;
 
 	if (!service->role->datagram_target(service, piece, &bytes, &n, &target))
 		return;
@@ -336,14 +261,9 @@ static void up_plain(struct listener *listener, const struct datagram *piece, un
 	a = whose(a, listener, piece, NULL);
 	if (!a)
 		return;
-	look_up_hop(a);
 	note_port(a, target.port);
 	count_up(a, n);
-	packet = packet_seal(a->key, &a->own, NULL, &target, bytes, n, &length);
-	if (has_hop(a))
-		send_to_hop(a, packet, length);
-	else
-		parcel_keep(a, packet, length);
+	outward_send(a, &target, bytes, n);
 }
 
 /* Bytes that may be sealed where they lie. */
@@ -361,8 +281,12 @@ static unsigned char *with_room(const struct datagram *piece, unsigned char *byt
 static void up(struct listener *listener, const struct datagram *piece)
 {
 	bool sealed = listener->service->role->near_sealed;
+	struct address client;
 	uint32_t at = 0;
 
+	address_from_socket(&client, &piece->from.any);
+	if (!route_admits(listener->service, &client))
+		return;
 	do { /* once for an empty one */
 		uint32_t n = piece->n - at < piece->segment ? piece->n - at : piece->segment;
 		unsigned char *bytes = piece->bytes + at;
@@ -439,66 +363,91 @@ static void send_to_client(struct assoc *a, const struct endpoint *source, const
 		datagram_send(fd, &client, NULL, dress, dress_len, bytes, n);
 }
 
-/* At a client: from the server. */
-static void down_sealed(struct assoc *a, unsigned char *bytes, size_t n)
+/* At a client: from a target. */
+static void answer(struct assoc *a, const struct endpoint *source, unsigned char *bytes, size_t n)
 {
 	unsigned char dress[DATAGRAM_DRESS_MAX];
-	struct packet_opened opened;
-	size_t dress_len;
+	size_t dress_len = a->service->role->datagram_dress(source, dress);
 
-	if (packet_open_answer(a->key, &a->own, a->peers, reactor_now(), bytes, n, &opened) < 0)
-		return;
-	dress_len = a->service->role->datagram_dress(&opened.address, dress);
-	if (dress_len + opened.n > DATAGRAM_MAX) {
+	if (dress_len + n > DATAGRAM_MAX) {
 		datagram_too_large();
 		return;
 	}
-	count_down(a, opened.n);
-	send_to_client(a, &opened.address, dress, dress_len, opened.payload, opened.n);
+	count_down(a, n);
+	send_to_client(a, source, dress, dress_len, bytes, n);
 }
 
-static void down(struct assoc *a, const struct datagram *piece)
+static void down_sealed(struct assoc *a, unsigned char *bytes, size_t n)
 {
-	bool sealed = !a->service->role->near_sealed;
+	struct packet_opened opened;
+
+	if (packet_open_answer(a->key, &a->own, a->peers, reactor_now(), bytes, n, &opened) == 0)
+		answer(a, &opened.address, opened.payload, opened.n);
+}
+
+/* What came to the far socket `far`. */
+static void down(struct assoc *a, int far, const struct datagram *piece)
+{
+	bool server = a->service->role->near_sealed;
 	struct endpoint from;
 	uint32_t at = 0;
 
-	if (!sealed)
-		endpoint_from_socket(&from, &piece->from.any);
+	endpoint_from_socket(&from, &piece->from.any);
 	do {
 		uint32_t n = piece->n - at < piece->segment ? piece->n - at : piece->segment;
 		unsigned char *bytes = piece->bytes + at;
 
-		if (sealed)
-			down_sealed(a, bytes, n);
-		else
+		if (server)
 			down_plain(a, &from, with_room(piece, bytes, n), n);
+		else if (far >= FAR_DIRECT)
+			answer(a, &from, bytes, n);
+		else
+			down_sealed(a, bytes, n);
 		at += n;
 	} while (at < piece->n);
 }
 
-static void far_woken(struct assoc *a, int family)
+static void far_woken(struct assoc *a, int far)
 {
-	struct source *source = &a->far[family];
+	struct source *source = &a->far[far];
 	struct datagram *pieces;
 	int n;
 
 	for (int taken = 0; taken < TURN; taken += n) {
-		n = datagram_receive(source, &a->batch[family], &pieces);
+		n = datagram_receive(source, &a->batch[far], &pieces);
 		if (n == 0)
 			return;
 		for (int i = 0; i < n; i++)
-			down(a, &pieces[i]);
+			down(a, far, &pieces[i]);
 	}
 	reactor_again(source);
 }
 
-void carry_far4_woken(struct source *source)
+/* One for each, since a source does not know which it is. */
+
+static void far4_woken(struct source *source)
 {
 	far_woken(container_of(source, struct assoc, far[FAR_IPV4]), FAR_IPV4);
 }
 
-void carry_far6_woken(struct source *source)
+static void far6_woken(struct source *source)
 {
 	far_woken(container_of(source, struct assoc, far[FAR_IPV6]), FAR_IPV6);
 }
+
+static void direct4_woken(struct source *source)
+{
+	far_woken(container_of(source, struct assoc, far[FAR_DIRECT]), FAR_DIRECT);
+}
+
+static void direct6_woken(struct source *source)
+{
+	far_woken(container_of(source, struct assoc, far[FAR_DIRECT + 1]), FAR_DIRECT + 1);
+}
+
+void (*const carry_far_woken[])(struct source *) = {
+	[FAR_IPV4] = far4_woken,
+	[FAR_IPV6] = far6_woken,
+	[FAR_DIRECT] = direct4_woken,
+	[FAR_DIRECT + 1] = direct6_woken,
+};

@@ -12,6 +12,8 @@
  */
 #include "net/datagram.h"
 
+#include "net/endpoint.h"
+
 #include "core/log.h"
 #include "core/pages.h"
 #include "net/socket.h"
@@ -85,6 +87,23 @@ bool inet_equal(const union inet *a, const union inet *b)
 	return a->v6.sin6_port == b->v6.sin6_port &&
 	       memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, sizeof a->v6.sin6_addr) == 0 &&
 	       a->v6.sin6_scope_id == b->v6.sin6_scope_id;
+}
+
+bool inet_from_address(const struct address *address, uint16_t port, union inet *to)
+{
+	struct sockaddr_storage storage;
+	socklen_t len = address_socket(address, port, &storage);
+
+	memcpy(to, &storage, len);
+	return len > 0;
+}
+
+bool inet_from_endpoint(const struct endpoint *endpoint, union inet *to)
+{
+	struct address address;
+
+	return endpoint_address(endpoint, &address) &&
+	       inet_from_address(&address, endpoint->port, to);
 }
 
 static bool origin_equal(const struct origin *a, const struct origin *b)

@@ -46,8 +46,15 @@ struct datagram {
 	struct origin to;
 };
 
+struct address;
+struct endpoint;
+
 socklen_t inet_len(const union inet *inet);
 bool inet_equal(const union inet *a, const union inet *b);
+
+/* False: it has no address. */
+bool inet_from_address(const struct address *address, uint16_t port, union inet *to);
+bool inet_from_endpoint(const struct endpoint *endpoint, union inet *to);
 
 /* Reserve the memory. 0, or -1 with errno. */
 int datagram_open(void);

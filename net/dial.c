@@ -61,6 +61,14 @@ static socklen_t address(const struct dial *dial, unsigned i, struct sockaddr_st
 	return endpoint_socket(dial->to, to);
 }
 
+/* An address that may be tried is left: the next one. */
+static bool has_more(struct dial *dial)
+{
+	while (dial->next < addresses(dial) && dial->skip >> dial->next & 1)
+		dial->next++;
+	return dial->next < addresses(dial);
+}
+
 /* The index of an attempt that is not under way, or -1. */
 static int unused(const struct dial *dial)
 {
@@ -115,7 +123,7 @@ static enum step begin(struct dial *dial)
 		return DONE;
 	}
 	dial->may_start = false;
-	if (dial->next < addresses(dial))
+	if (has_more(dial))
 		reactor_after(&dial->stagger, unused(dial) >= 0 ? DIAL_STAGGER : DIAL_PATIENCE);
 	return DONE;
 }
@@ -157,7 +165,7 @@ enum step dial_run(struct dial *dial, struct source *to, void (*wake)(struct sou
 				return DONE;
 			pending |= outcome == WAIT;
 		}
-		bool more = dial->next < addresses(dial);
+		bool more = has_more(dial);
 
 		if (!more && !pending)
 			return FAIL;

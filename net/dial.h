@@ -33,6 +33,7 @@ struct dial {
 	struct attempt attempts[DIAL_AT_ONCE];
 	uint8_t number[DIAL_AT_ONCE]; /* which address each attempt tries */
 	uint8_t next;		      /* the address to be tried next */
+	uint32_t skip;		      /* bit i: the i-th is not to be tried; the owner's to set */
 	bool early;		      /* the owner will write at once: fast open is worth it */
 	bool may_start;		      /* the stagger has passed, or an attempt failed */
 	int error;		      /* errno of the last attempt that failed */

@@ -6,6 +6,8 @@
 #include "net/engine.h"
 #include "net/service.h"
 
+#include <assert.h>
+
 static struct engine *engine_of(const struct assoc *assoc)
 {
 	return assoc->service->engine;
@@ -39,17 +41,29 @@ static bool has_room(const struct engine *engine, size_t n)
 	       blocks->max - blocks->leased >= blocks_for(n) + ENGINE_SERVING + ENGINE_RESERVE;
 }
 
-bool parcel_fill(struct parcel *parcel, const unsigned char *bytes, size_t n)
+static bool fill(struct parcel *parcel, const unsigned char *head, size_t head_len,
+		 const unsigned char *bytes, size_t n)
 {
 	struct engine *engine = engine_of(parcel->assoc);
+	size_t all = head_len + n;
 
-	if (n == 0)
+	if (all == 0)
 		return true;
-	if (!has_room(engine, n) || chain_append(&engine->blocks, &parcel->chain, bytes, n) < 0)
+	if (!has_room(engine, all) ||
+	    chain_append(&engine->blocks, &parcel->chain, head, head_len) < 0 ||
+	    chain_append(&engine->blocks, &parcel->chain, bytes, n) < 0)
 		return false;
-	parcel->n = (uint32_t)n;
-	engine->parcels.blocks += blocks_for(n);
+	parcel->n = (uint32_t)all;
+	engine->parcels.blocks += blocks_for(all);
 	return true;
+}
+
+bool parcel_fill(struct parcel *parcel, const struct endpoint *target, const unsigned char *bytes,
+		 size_t n)
+{
+	unsigned char head[ENDPOINT_WIRE_MAX];
+
+	return fill(parcel, head, endpoint_write(target, head), bytes, n);
 }
 
 struct parcel *parcel_keep(struct assoc *assoc, const unsigned char *bytes, size_t n)
@@ -64,7 +78,7 @@ struct parcel *parcel_keep(struct assoc *assoc, const unsigned char *bytes, size
 	assoc->parcel_count++;
 	list_init(&parcel->link);
 	list_append(&assoc->parcels, &parcel->link);
-	if (parcel_fill(parcel, bytes, n))
+	if (fill(parcel, NULL, 0, bytes, n))
 		return parcel;
 	parcel_drop(parcel);
 	return NULL;
@@ -88,13 +102,18 @@ enum resolve_status parcel_ask(struct parcel *parcel, const char *name,
 	return resolve_start(&parcel->lookup, name, answered);
 }
 
-unsigned char *parcel_unpack(const struct parcel *parcel)
+unsigned char *parcel_unpack(const struct parcel *parcel, struct endpoint *target, size_t *n)
 {
 	unsigned char *room = datagram_room(parcel->n);
+	int head = 0;
 
 	if (parcel->n > 0)
 		chain_peek(&parcel->chain, room, parcel->n);
-	return room;
+	if (target)
+		head = endpoint_read(target, room, parcel->n);
+	assert(head >= 0);
+	*n = parcel->n - (size_t)head;
+	return room + head;
 }
 
 void parcel_drop(struct parcel *parcel)

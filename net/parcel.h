@@ -19,9 +19,8 @@ struct parcel {
 	struct assoc *assoc;
 	struct chain chain;
 	uint32_t n;
-	uint16_t port;	      /* of the target */
 	struct lookup lookup; /* of the target's name */
-	/* Its name has an answer, or none. */
+	/* Its name has an answer, or none. NULL: it waits for its association's server. */
 	void (*done)(struct parcel *);
 };
 
@@ -41,11 +40,13 @@ struct parcel *parcel_keep(struct assoc *assoc, const unsigned char *bytes, size
 enum resolve_status parcel_ask(struct parcel *parcel, const char *name,
 			       void (*done)(struct parcel *));
 
-/* Put n bytes into one that has none. False: there is no room. */
-bool parcel_fill(struct parcel *parcel, const unsigned char *bytes, size_t n);
+/* Put n bytes, with their target, into one that has none. False: there is no room. */
+bool parcel_fill(struct parcel *parcel, const struct endpoint *target, const unsigned char *bytes,
+		 size_t n);
 
-/* Its bytes in datagram_room(); they may be sealed and sent from there. */
-unsigned char *parcel_unpack(const struct parcel *parcel);
+/* Its bytes in datagram_room(); they may be sealed and sent from there. Their number is parcel->n; with the
+ * target that was put there (NULL: none was), *n. */
+unsigned char *parcel_unpack(const struct parcel *parcel, struct endpoint *target, size_t *n);
 
 void parcel_drop(struct parcel *parcel);
 

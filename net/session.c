@@ -18,6 +18,7 @@
 #include "net/control.h"
 #include "net/engine.h"
 #include "net/handshake.h"
+#include "net/route.h"
 #include "net/service.h"
 #include "net/users.h"
 
@@ -118,25 +119,15 @@ static enum step learn(struct session *s)
 	return step == FAIL && s->why == WHY_LEFT ? take_leave(s) : step;
 }
 
+/* Refused; where nothing can be proved, in silence. */
+static enum step unless_refused(const struct session *s, enum step step)
+{
+	return step == FAIL && keeps_quiet(s) ? MUTE : step;
+}
+
 static enum step route(struct session *s)
 {
-	bool near_sealed = s->service->role->near_sealed;
-
-	s->hop = &s->target;
-	if (!near_sealed) {
-		const struct upstream *upstream = upstream_choose(s->service->upstreams);
-
-		s->hop = &upstream->where;
-		s->key = &upstream->key;
-		flow_init(&s->up, true, FLOW_SEAL);
-	}
-	flow_init(&s->down, false, near_sealed ? FLOW_SEAL : FLOW_OPEN);
-	bool early = !near_sealed || s->up.out > 0;
-	/* The name of an upstream is our own question. */
-	uint8_t share = near_sealed ? resolve_share(&s->peer) : 0;
-
-	dial_start(&s->dial, s->hop, s->service->sockets, share, early, dial_changed);
-	return DONE;
+	return unless_refused(s, route_session(s, dial_changed));
 }
 
 static enum step connect_failed(struct session *s)
@@ -157,45 +148,33 @@ static enum step connect_failed(struct session *s)
 	return keeps_quiet(s) ? MUTE : FAIL;
 }
 
-/* A chain of sessions through ourselves costs its maker one, and us as many as it has links. */
-static bool is_own_target(const struct session *s)
-{
-	const struct service *service = s->service;
-
-	if (!service->role->near_sealed)
-		return false;
-	for (unsigned i = 0; i < service->listener_count; i++)
-		if (service->listeners[i].port == s->target.port)
-			return service_is_reached_by(service, s->far.fd);
-	return false;
-}
-
-static enum step refuse_own(struct session *s)
-{
-	char target[ENDPOINT_TEXT];
-
-	s->why = WHY_REFUSED;
-	endpoint_print(&s->target, target, sizeof(target));
-	log_peer(LOG_KIND_REFUSED, "%s: refused: it is this server itself", target);
-	return keeps_quiet(s) ? MUTE : FAIL;
-}
-
-static enum step connect_hop(struct session *s)
+static enum step dial_hop(struct session *s)
 {
 	enum step step = dial_run(&s->dial, &s->far, far_woken);
 
 	while (step == FAIL && dial_is_short(&s->dial) && engine_evict(s->service->engine))
 		step = dial_run(&s->dial, &s->far, far_woken);
+	return step == FAIL ? connect_failed(s) : step;
+}
+
+static enum step connect_hop(struct session *s)
+{
+	enum step step = s->undecided ? route_decide(s) : DONE;
+
 	if (step == FAIL)
-		return connect_failed(s);
+		return unless_refused(s, step);
+	if (step == DONE)
+		step = dial_hop(s);
+	if (step == FAIL || step == MUTE)
+		return step;
 	if (step == WAIT && s->near.ready & READY_ERROR) {
 		s->why = WHY_LEFT;
 		return FAIL;
 	}
 	if (step == WAIT && s->near.ready & READY_EOF && keeps_quiet(s))
 		return take_leave(s);
-	if (step == DONE && is_own_target(s))
-		return refuse_own(s);
+	if (step == DONE && route_loops(s))
+		return unless_refused(s, FAIL);
 	if (step == DONE) {
 		dial_end(&s->dial);
 		memset(s->holding, 0, sizeof(s->holding));
@@ -305,10 +284,8 @@ static void log_silence(const struct session *s)
 /* Fall silent: everything goes but the near socket. */
 static void fall_silent(struct session *s)
 {
-	if (s->step == CONNECT) /* which is in the log already, and no offence */
+	if (s->step == CONNECT)
 		dial_end(&s->dial);
-	else
-		log_silence(s);
 	s->arrived = s->step == RELAY ? reactor_now() : s->began;
 	s->step = SILENT;
 	socket_reset_on_close(s->far.fd);
@@ -344,7 +321,7 @@ static uint64_t limit_of_step(const struct session *s)
 			return s->moved + service->timeout;
 		return service->idle_time ? s->moved + service->idle_time : 0;
 	default:
-		return s->asked + service->connect_time;
+		return s->asked + (s->undecided ? route_patience(s) : service->connect_time);
 	}
 }
 
@@ -451,6 +428,9 @@ static void advance(struct session *s)
 			arm(s);
 			return;
 		case MUTE:
+			if (s->step == LEARN || s->step == RELAY)
+				log_silence(
+					s); /* what else there is, is in the log, and no offence */
 			fall_silent(s);
 			break;
 		case STAY:
@@ -532,6 +512,8 @@ static struct session *open_session(struct service *service, int fd,
 	service->sessions++;
 	service->uses++;
 	engine_stir(engine);
+	if (!route_admits(service, &s->peer))
+		fall_silent(s);
 	arm(s);
 	return s;
 }

@@ -74,6 +74,7 @@ struct session {
 	uint8_t broken; /* enum side: sides whose connection failed */
 	bool closed : 1;
 	bool left : 1;	    /* its near side ended, at `moved`, before there was a relay */
+	bool undecided : 1; /* CONNECT: whether it goes there hangs on the target's addresses */
 	bool finishes : 1;  /* waits for one block, to finish a chunk (engine_wait) */
 	uint16_t shake_len; /* bytes in `shake`: read, not yet used */
 	union {

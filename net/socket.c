@@ -426,6 +426,12 @@ int socket_send_from(const struct sockaddr *from, socklen_t len, unsigned mark)
 	return fd;
 }
 
+bool socket_may_reach(const struct socket_options *o, const struct address *address)
+{
+	return (o->source4.family == 0 && o->source6.family == 0) ||
+	       (address->family == 6 ? o->source6.family : o->source4.family) != 0;
+}
+
 int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len)
 {
 	return connect(fd, to, len);

@@ -77,6 +77,9 @@ int socket_send_to(const struct sockaddr *to, socklen_t len, bool connected,
  * fd, or -1 with errno. */
 int socket_send_from(const struct sockaddr *from, socklen_t len, unsigned mark);
 
+/* What is opened to send from may be bound to an address of one family only. */
+bool socket_may_reach(const struct socket_options *options, const struct address *address);
+
 /* Connect it anew, to another address of the family. 0, or -1 with errno. */
 int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len);
 

@@ -397,6 +397,92 @@ static void test_end_while_fast_open_connects(void **state)
 	close(old);
 }
 
+/* Copied bytes: what comes back, also to a reader that stalls, and what is left in the pipe. */
+static void copy_and_compare(int listener, uint16_t target, bool pipe)
+{
+	int far, near, left = 0;
+	size_t sent = 0, have = 0;
+
+	world.targets[world.come] = target;
+	if (!pipe)
+		splice_close(&world.engine.splice);
+	near = connect_small(world.local_port, 0, 0);
+	far = accept_one(listener);
+	for (int stalls = 0; have < MANY; turn()) {
+		ssize_t taken =
+			sent < MANY ? send(near, bytes + sent, MANY - sent, MSG_NOSIGNAL) : 0;
+
+		sent += taken > 0 ? (size_t)taken : 0;
+		if (sent == MANY && taken > 0)
+			shutdown(near, SHUT_WR);
+		if (stalls++ > 30) {
+			ssize_t said = look(far, got + have, MANY - have);
+
+			have += said > 0 ? (size_t)said : 0;
+		}
+		if (pipe)
+			assert_int_equal(ioctl(world.engine.splice.out, FIONREAD, &left), 0);
+		assert_int_equal(left, 0);
+	}
+	assert_memory_equal(got, bytes, MANY);
+	assert_int_equal(ending(far), END);
+	assert_int_equal(only_session()->up_bytes, MANY);
+	put(far, "back", 4);
+	expect(near, "back", 4);
+	close(far);
+	assert_int_equal(ending(near), END);
+	close(near);
+	world_rests();
+}
+
+static void test_copy(void **state)
+{
+	uint16_t target;
+
+	(void)state;
+	fill(5);
+	for (int small = 0; small < 2; small++) {
+		world_open((struct sizes){ .sessions = 4,
+					   .blocks = 256,
+					   .sndbuf = small ? 5000 : 0,
+					   .rcvbuf = small ? 5000 : 0 });
+		connect_directly();
+		int listener = listen_small(&target, small ? 4000 : 0);
+		copy_and_compare(listener, target, true);
+		copy_and_compare(listener, target, false);
+		close(listener);
+		world_close();
+	}
+}
+
+/* The far side fails, which the near side sees as it is. */
+static void test_copy_passes_a_reset_on(void **state)
+{
+	uint16_t target;
+	ssize_t said = 0;
+	size_t have = 0;
+
+	(void)state;
+	world_open(plenty);
+	connect_directly();
+	int listener = listen_small(&target, 0);
+	world.targets[0] = target;
+	int near = connect_small(world.local_port, 0, 0), far = accept_one(listener);
+
+	put(near, bytes, 20000);
+	until((said = look(far, got + have, sizeof(got) - have)) != NOTHING);
+	have += (size_t)said;
+	while (have < 20000)
+		until((said = look(far, got + have, sizeof(got) - have)) > 0 &&
+		      (have += (size_t)said));
+	reset(far);
+	assert_int_equal(ending(near), RESET);
+	close(near);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +494,8 @@ int main(void)
 		cmocka_unit_test(test_urgent),
 		cmocka_unit_test(test_empty_chunks_take_turns),
 		cmocka_unit_test(test_batch_grows_again),
+		cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_copy_passes_a_reset_on),
 		cmocka_unit_test(test_end_while_fast_open_connects),
 	};
 

@@ -105,7 +105,7 @@ static void judge(const struct party *p, const struct party *to)
 
 enum { PAIRS = 12 };
 
-static void converse(uint32_t seed, struct sizes sizes, bool resets)
+static void converse(uint32_t seed, struct sizes sizes, bool resets, bool direct)
 {
 	struct party near[PAIRS], far[PAIRS];
 	int listeners[PAIRS];
@@ -113,6 +113,8 @@ static void converse(uint32_t seed, struct sizes sizes, bool resets)
 	unsigned open = 0, done = 0;
 
 	world_open(sizes);
+	if (direct)
+		connect_directly();
 	for (unsigned i = 0; i < PAIRS; i++) {
 		plan(&near[i], &random, resets);
 		plan(&far[i], &random, resets && !near[i].resets);
@@ -164,7 +166,7 @@ static void test_conversations(void **state)
 	(void)state;
 	for (uint32_t seed = 1; seed <= 3; seed++)
 		converse(seed, (struct sizes){ 64, 256, seed % 2 ? 5000 : 0, seed % 2 ? 5000 : 0 },
-			 false);
+			 false, false);
 }
 
 static void test_conversations_with_resets(void **state)
@@ -172,7 +174,20 @@ static void test_conversations_with_resets(void **state)
 	(void)state;
 	for (uint32_t seed = 11; seed <= 14; seed++)
 		converse(seed, (struct sizes){ 64, 256, seed % 2 ? 5000 : 0, seed % 2 ? 5000 : 0 },
-			 true);
+			 true, false);
+}
+
+/* Neither side is sealed: the same model. */
+static void test_conversations_directly(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 31; seed <= 38; seed++) {
+		int buffer = seed % 2 ? 5000 : 0;
+
+		converse(seed, (struct sizes){ 64, 256, buffer, buffer }, seed > 34, true);
+	}
+	for (uint32_t seed = 41; seed <= 42; seed++)
+		converse(seed, (struct sizes){ 64, 8 + seed % 4, 5000, 5000 }, seed % 2, true);
 }
 
 /* So few blocks that all wait for each other. */
@@ -180,7 +195,7 @@ static void test_conversations_at_the_ceiling(void **state)
 {
 	(void)state;
 	for (uint32_t seed = 21; seed <= 23; seed++)
-		converse(seed, (struct sizes){ 64, 8 + seed % 4, 5000, 5000 }, seed % 2);
+		converse(seed, (struct sizes){ 64, 8 + seed % 4, 5000, 5000 }, seed % 2, false);
 }
 
 /* --- the clock */
@@ -671,6 +686,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conversations),
 		cmocka_unit_test(test_conversations_with_resets),
+		cmocka_unit_test(test_conversations_directly),
 		cmocka_unit_test(test_conversations_at_the_ceiling),
 		cmocka_unit_test(test_half_close_after_idle),
 		cmocka_unit_test(test_idle),
