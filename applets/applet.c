@@ -88,14 +88,17 @@ static void on_report(void)
 	applet_report(&applet, &state);
 }
 
-/* In each process that has settings: the workers', too. False: they stay as they are. */
+/* In each process that has settings: the workers', too. False: nothing was read again. */
 static bool reload(void)
 {
 	struct options_reason reason;
+	bool rules = applet_reload_rules(&applet);
 
+	if (applet.acl && !applet.settings.config)
+		return rules;
 	if (settings_reload(&applet.settings, &reason) < 0) {
 		log_error("not reloaded, everything stays as it is: %s", reason.text);
-		return false;
+		return rules;
 	}
 	if (applet.kind->reload)
 		applet.kind->reload(applet.services, &applet.settings);
@@ -107,7 +110,7 @@ static void on_reload(void)
 {
 	if (!reload())
 		return;
-	if (!applet.kind->reload)
+	if (!applet.kind->reload && !applet.acl)
 		log_warn("%s can reload nothing yet: everything stays as it is",
 			 applet.settings.name);
 	parts_reload();
@@ -146,6 +149,10 @@ static void warn_of_later(const struct settings *settings)
 	if (settings->socket.mark && !process_may_mark())
 		log_warn("fwmark: this process may not mark connections (it lacks CAP_NET_ADMIN): "
 			 "none will be made");
+	if (settings->acl && access(settings->acl, R_OK) < 0)
+		log_warn("SIGHUP will not reload the access control list: this process may not "
+			 "read %s any more (%s)",
+			 settings->acl, strerror(errno));
 	if (settings->config && access(settings->config, R_OK) < 0)
 		log_warn("SIGHUP will reload nothing: this process may not read %s any more (%s)",
 			 settings->config, strerror(errno));

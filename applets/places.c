@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/reactor.h"
+#include "net/acl.h"
 #include "net/replay.h"
 #include "net/resolve.h"
 #include "net/salts.h"
@@ -111,6 +112,7 @@ static void make_service(struct applet *applet, unsigned i)
 		.role = applet->kind->role,
 		.sockets = &settings->socket,
 		.own = settings,
+		.acl = applet->acl,
 		.timeout = (uint64_t)settings->timeout * 1000,
 		.udp_timeout = (uint64_t)settings->udp_timeout * 1000,
 		.mtu = settings->mtu,
@@ -197,6 +199,7 @@ void applet_make(struct applet *applet)
 		die("no memory for %u sessions and %u MiB of buffers: %s (see max_sessions and "
 		    "buffer_limit)",
 		    applet->sessions, buffers, strerror(errno));
+	applet_open_rules(applet);
 	applet->replay = open_replay(applet);
 	open_datagrams(applet);
 	if (applet->kind->role->near_sealed)
@@ -232,6 +235,7 @@ void applet_close(struct applet *applet)
 	replay_close(applet->replay);
 	replay_close(applet->packet_replay);
 	salts_close(applet->salts);
+	acl_close(applet->acl);
 	for (unsigned i = 0; i < applet->service_count; i++)
 		forget_service(applet->kind, &applet->services[i]);
 	sodium_memzero(applet->services, applet->service_count * sizeof(*applet->services));

@@ -29,6 +29,7 @@ struct applet {
 	struct salts *salts; /* a server's */
 	uint8_t nat_tool;    /* whose rules are in place, 1 + enum nat_tool; 0: none (nat.c) */
 	struct crew crew;    /* several workers */
+	struct acl *acl;     /* NULL: none */
 };
 
 /* Something that the main process looks after besides the services: a plugin, rules in the kernel. Each
@@ -56,6 +57,12 @@ enum mode applet_mode(const struct applet *applet, unsigned i);
 
 /* Count the services; find out how many sessions and associations there may be. */
 void applet_limits(struct applet *applet);
+
+/* Read the access control list, if there is one. Dies if it is missing or
+ * malformed. Later: read it again; false if there is none, or it is bad: what
+ * was read before stays. (rules.c) */
+void applet_open_rules(struct applet *applet);
+bool applet_reload_rules(struct applet *applet);
 
 /* Fill in the services, open what they share. Dies if there is not enough memory. */
 void applet_make(struct applet *applet);

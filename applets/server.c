@@ -55,9 +55,9 @@ static void reload(struct service *services, const struct settings *settings)
 	}
 	if (count)
 		log_info("reloaded: %u users", count);
-	else
-		log_warn("only users are reloaded yet, and there are none: everything stays as it "
-			 "is");
+	else if (!settings->acl)
+		log_warn("users and access control lists are reloaded, and there are none: "
+			 "everything stays as it is");
 }
 
 static unsigned count(const struct settings *settings)

@@ -8,6 +8,7 @@
 #include "core/reactor.h"
 #include "net/replay.h"
 #include "net/resolve.h"
+#include "net/splice.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,6 +26,9 @@ void applet_open_names(const struct applet *applet)
 
 void applet_start(struct applet *applet)
 {
+	/* Here, since no two processes may share one: a client with rules may connect directly. */
+	if (applet->acl && !applet->kind->role->near_sealed)
+		splice_open(&applet->engine.splice);
 	for (unsigned i = 0; i < applet->service_count; i++)
 		if (service_start(&applet->services[i]) < 0)
 			die("cannot watch the listeners: %s", strerror(errno));

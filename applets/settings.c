@@ -204,7 +204,9 @@ static const struct option_row rows[] = {
 	  HELP("receive buffer of outgoing connections") },
 
 	/* rules, plugins, managers */
-	{ FLAG(0, "acl", "FILE"), KEY("acl"), FOR(L | S | M), FIELD(STRING, acl), BITS(UNBUILT),
+	{ FLAG(0, "acl", "FILE"), KEY("acl"), FOR(L | S | R), FIELD(STRING, acl),
+	  HELP("access control list, see ss-acl(5)") },
+	{ FLAG(0, "acl", "FILE"), KEY("acl"), FOR(M), FIELD(STRING, acl), BITS(UNBUILT),
 	  HELP("access control list") },
 	{ FLAG(0, "plugin", "PROGRAM"), KEY("plugin"), FOR(ALL), FIELD(STRING, plugin),
 	  BITS(UNBUILT),

@@ -367,7 +367,6 @@ static void test_unbuilt(void **state)
 	static const struct {
 		const char *member, *why;
 	} cases[] = {
-		{ "\"acl\": \"x\"", "key 'acl' is not built yet" },
 		{ "\"plugin\": \"x\"", "key 'plugin' is not built yet" },
 	};
 
@@ -976,8 +975,6 @@ static void test_fatal(void **state)
 	     "One time auth has been deprecated. Try AEAD ciphers instead.", "");
 	ends(PROGRAM_SERVER, "-p 1 -k x -m rot13", 255, "invalid cipher name: rot13", "");
 	ends(PROGRAM_SERVER, "-p 0 -k x", 255, "must be a port from 1 to 65535, not '0'", "");
-	ends(PROGRAM_LOCAL, "--acl f -s a -p 1 -l 2 -k x", 255, "option --acl is not built yet",
-	     "");
 	ends(PROGRAM_SERVER, "-p 1 -k x --plugin obfs", 255, "option --plugin is not built yet",
 	     "");
 	ends(PROGRAM_SERVER, "-p 1 -k x --manager-address a:1", 255,

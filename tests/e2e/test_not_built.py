@@ -9,9 +9,8 @@ import pytest
 from kit import METHOD, PASSWORD
 
 pytestmark = pytest.mark.ours
-FLAGS = [["--acl", "/dev/null"], ["--plugin", "obfs-local"]]
+FLAGS = [["--plugin", "obfs-local"]]
 KEYS = [
-    {"acl": "/dev/null"},
     {"plugin": "obfs-local"},
 ]
 
