@@ -5,6 +5,7 @@ spelling of a target passes the block list.
 import os
 import signal
 import socket
+import threading
 import time
 
 import kit
@@ -398,3 +399,32 @@ def test_a_bad_file_is_fatal(stage, rules, tmp_path, role, how, what):
     assert program.wait() == 255
     errors = [line for line in program.stderr().splitlines() if "ERROR" in line]
     assert len(errors) == 1 and path in errors[0]
+
+
+def test_workers(stage, rules):
+    """Each copies through a pipe of its own, and each reads the rules again."""
+    path = rules("[bypass_all]")
+    local = stage.local(kit.free_port(), acl=path, workers=2)
+    size = 8 * kit.MIB
+
+    def both(conn):
+        kit.send_bulk(conn, size)
+        return kit.receive_digest(conn, size)
+
+    target = stage.target(both)
+    socks = [stage.socks(local, target) for _ in range(8)]
+    senders = [threading.Thread(target=kit.send_bulk, args=(sock, size)) for sock in socks]
+    for sender in senders:
+        sender.start()
+    for sock in socks:
+        assert kit.receive_digest(sock, size) == (size, kit.bulk_digest(size))
+    for sender in senders:
+        sender.join()
+        assert target.result() == (size, kit.bulk_digest(size))
+    rules("[proxy_all]")
+    seen = local.log().count("access control list /")
+    local.signal(signal.SIGHUP)
+    kit.eventually(lambda: local.log().count("access control list /") >= seen + 3, local.log)
+    echo = stage.target()
+    for _ in range(8):
+        assert fails(stage, local, echo, "127.0.0.1")
