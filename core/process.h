@@ -100,7 +100,8 @@ struct process_calls {
 /* Watch for signals; USR2 is ignored, children that nobody knows are reaped. Nothing of this depends
  * on default actions, which process number 1 of a container does not have. A signal that comes
  * before the reactor runs is acted on when it does. A forked worker calls it again, after its own
- * reactor_open(). `calls` must stay. Dies if it fails. */
+ * reactor_open(), with all signals blocked: those that its parent has not acted on yet are not its
+ * own. `calls` must stay. Dies if it fails. */
 void process_signals(const struct process_calls *calls);
 
 #endif

@@ -114,7 +114,9 @@ void process_signals(const struct process_calls *to_call)
 
 	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
 		die("cannot watch for signals: %s", strerror(errno));
-	/* In a forked worker there is the main process's pipe still. */
+	/* In a forked worker there is the main process's pipe still, and what came for that one. */
+	for (int i = 0; i < SIGNALS; i++)
+		pending[i] = 0;
 	reactor_forget(&source);
 	pipe_in = ends[1];
 	if (old >= 0)
