@@ -14,6 +14,7 @@ int tunnel_main(int argc, char **argv);
 int redir_main(int argc, char **argv);
 int key_main(int argc, char **argv);
 int nat_main(int argc, char **argv);
+int acl_main(int argc, char **argv);
 
 /* What makes an applet that serves. */
 struct applet_kind {

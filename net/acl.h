@@ -37,7 +37,12 @@ struct acl;
  * left out, with a warning in the log that names its line. */
 struct acl *acl_open(const char *path, char reason[ACL_REASON_MAX]);
 
-/* The same for text; `path` names it in messages. */
+/* The same, but each warning is a sentence for `tell`, not for the log, which would count the last
+ * ones of many. */
+struct acl *acl_open_telling(const char *path, void (*tell)(const char *sentence),
+			     char reason[ACL_REASON_MAX]);
+
+/* acl_open() for text; `path` names it in messages. */
 struct acl *acl_read(const char *path, const char *text, size_t n, char reason[ACL_REASON_MAX]);
 
 void acl_close(struct acl *acl); /* NULL is fine */

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { FILE_MAX = 16 << 20, NETWORK_MAX = 64 /* characters */ };
 
@@ -21,6 +20,7 @@ struct reader {
 	struct acl_pattern *pattern;
 	const char *path;
 	char *reason;
+	void (*tell)(const char *sentence);
 	unsigned line, list;
 };
 
@@ -56,21 +56,19 @@ static struct slice trim(struct slice text)
 	return text;
 }
 
-static int fail(const struct reader *r, const char *why)
+static int fail(const struct reader *r, const char *what, const char *why)
 {
-	snprintf(r->reason, ACL_REASON_MAX, "%.250s:%u: %s", r->path, r->line, why);
+	snprintf(r->reason, ACL_REASON_MAX, "%.250s:%u: %s%s", r->path, r->line, what, why);
 	return -1;
 }
 
 /* A rule that cannot be used: an open block list would be worse than none. */
 static int leave_out(const struct reader *r, const char *why)
 {
-	char text[ACL_REASON_MAX / 4];
-
-	snprintf(text, sizeof(text), "cannot use this rule: %s", why);
+	fail(r, "cannot use this rule: ", why);
 	if (r->list == ACL_BLOCK)
-		return fail(r, text);
-	log_warn("acl: %s:%u: %s; it is left out", r->path, r->line, text);
+		return -1;
+	r->tell(r->reason);
 	r->acl->inactive++;
 	return 0;
 }
@@ -197,7 +195,7 @@ static int add_program(struct reader *r, struct acl_rule *rule)
 	struct acl_code *code = realloc(acl->code, (acl->code_size + size) * sizeof(*code));
 
 	if (code == NULL)
-		return fail(r, "there is no memory for more rules");
+		return fail(r, "there is no memory for more rules", "");
 	acl->code = code;
 	memcpy(code + acl->code_size, r->pattern->code, size * sizeof(*code));
 	rule->program = acl->code_size;
@@ -269,7 +267,7 @@ static int read_section(struct reader *r, struct slice text)
 	for (size_t i = 1; i + 1 < text.n; i++)
 		if (text.at[i] != '_' && (text.at[i] < 'a' || text.at[i] > 'z'))
 			return 0;
-	return fail(r, "there is no section of this name");
+	return fail(r, "there is no section of this name", "");
 }
 
 static int read_line(struct reader *r, struct slice text)
@@ -278,7 +276,7 @@ static int read_line(struct reader *r, struct slice text)
 	int section;
 
 	if (memchr(text.at, '\0', text.n))
-		return fail(r, "this is no text");
+		return fail(r, "this is no text", "");
 	if (comment)
 		text.n = (size_t)(comment - text.at);
 	text = trim(text);
@@ -332,15 +330,15 @@ static int finish(struct acl *acl)
 	return acl->scratch->room == NULL ? -1 : acl_names_index(acl);
 }
 
-struct acl *acl_read(const char *path, const char *text, size_t n, char reason[ACL_REASON_MAX])
+static struct acl *read_text(const char *path, struct slice text,
+			     void (*tell)(const char *sentence), char reason[ACL_REASON_MAX])
 {
 	struct acl *acl = calloc(1, sizeof(*acl));
-	struct reader r = { .acl = acl, .path = path, .reason = reason, .list = ACL_BLACK };
+	struct reader r = { acl, malloc(sizeof(*r.pattern)), path, reason, tell, 0, ACL_BLACK };
 
-	r.pattern = malloc(sizeof(*r.pattern));
 	snprintf(reason, ACL_REASON_MAX, "%.250s: there is no memory for it", path);
-	if (acl == NULL || r.pattern == NULL || make_room(acl, text, n) < 0 ||
-	    read_lines(&r, (struct slice){ text, n }) < 0 || finish(acl) < 0) {
+	if (acl == NULL || r.pattern == NULL || make_room(acl, text.at, text.n) < 0 ||
+	    read_lines(&r, text) < 0 || finish(acl) < 0) {
 		acl_close(acl);
 		acl = NULL;
 	}
@@ -348,25 +346,36 @@ struct acl *acl_read(const char *path, const char *text, size_t n, char reason[A
 	return acl;
 }
 
-struct acl *acl_open(const char *path, char reason[ACL_REASON_MAX])
+static void warn(const char *sentence)
 {
-	struct stat st;
-	struct acl *acl = NULL;
-	char *text;
-	ssize_t n;
+	log_warn("acl: %s; it is left out", sentence);
+}
 
-	if (stat(path, &st) == 0 && st.st_size > FILE_MAX) {
-		snprintf(reason, ACL_REASON_MAX, "%.250s is too large", path);
-		return NULL;
-	}
-	text = malloc(FILE_MAX);
-	n = text ? file_read(path, text, FILE_MAX) : -1;
+struct acl *acl_read(const char *path, const char *text, size_t n, char reason[ACL_REASON_MAX])
+{
+	return read_text(path, (struct slice){ text, n }, warn, reason);
+}
+
+struct acl *acl_open_telling(const char *path, void (*tell)(const char *sentence),
+			     char reason[ACL_REASON_MAX])
+{
+	struct acl *acl = NULL;
+	char *text = malloc(FILE_MAX + 1);
+	ssize_t n = text ? file_read(path, text, FILE_MAX + 1) : -1;
+
 	if (n < 0)
 		snprintf(reason, ACL_REASON_MAX, "cannot read %.250s: %s", path, strerror(errno));
+	else if (n > FILE_MAX)
+		snprintf(reason, ACL_REASON_MAX, "%.250s is too large", path);
 	else
-		acl = acl_read(path, text, (size_t)n, reason);
+		acl = read_text(path, (struct slice){ text, (size_t)n }, tell, reason);
 	free(text);
 	return acl;
+}
+
+struct acl *acl_open(const char *path, char reason[ACL_REASON_MAX])
+{
+	return acl_open_telling(path, warn, reason);
 }
 
 void acl_close(struct acl *acl)
