@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MINUTE = 60000, READS = 16 /* a turn */ };
+enum {
+	MINUTE = 60000,
+	READS = 16,   /* a turn */
+	STOP_LOOK = 5 /* ms until the next look whether all have ended */
+};
 
 /* One per process: it is about the process. */
 static struct {
@@ -143,12 +148,17 @@ static int hear(int report)
 	return n == sizeof(error) ? error : 0;
 }
 
+static void signal_all(int number)
+{
+	for (struct list *l = children.all.next; l != &children.all; l = l->next)
+		kill(-container_of(l, struct child, link)->pid, number);
+}
+
+/* At exit(), which may be that of die(). */
 static void kill_left(void)
 {
-	if (getpid() != children.owner)
-		return;
-	for (struct list *l = children.all.next; l != &children.all; l = l->next)
-		kill(-container_of(l, struct child, link)->pid, SIGKILL);
+	if (getpid() == children.owner)
+		signal_all(SIGKILL);
 }
 
 /* This process becomes the owner of children. */
@@ -234,17 +244,6 @@ void child_stop(struct child *child)
 	reactor_after(&child->patience, CHILD_GRACE);
 }
 
-void child_stop_all(void)
-{
-	if (children.owner != getpid())
-		return;
-	for (struct list *l = children.all.next; l != &children.all; l = l->next)
-		child_stop(container_of(l, struct child, link));
-	for (uint64_t began = reactor_now();
-	     !list_empty(&children.all) && reactor_now() - began < 3 * CHILD_GRACE;)
-		reactor_turn(CHILD_GRACE);
-}
-
 static struct child *find(pid_t pid)
 {
 	if (children.owner != getpid())
@@ -255,22 +254,62 @@ static struct child *find(pid_t pid)
 	return NULL;
 }
 
+/* It has ended, and been waited for. */
+static void finish(struct child *child)
+{
+	kill(-child->pid,
+	     SIGKILL); /* whom it started must not outlive it: they may hold its port */
+	if (child->output.fd >= 0)
+		read_output(child);
+	end_line(child);
+	tell_left_out(child);
+	list_remove(&child->link);
+	child->pid = 0;
+}
+
 void child_reap(pid_t pid, int status)
 {
 	struct child *child = find(pid);
 
 	if (!child)
 		return;
-	kill(-pid, SIGKILL); /* whom it started must not outlive it: they may hold its port */
-	if (child->output.fd >= 0)
-		read_output(child);
-	end_line(child);
-	tell_left_out(child);
+	finish(child);
 	reactor_forget(&child->output);
 	reactor_cancel(&child->patience);
-	list_remove(&child->link);
-	child->pid = 0;
 	child->ended(child, status);
+}
+
+static void wait_for_all(int flags)
+{
+	struct list *next;
+
+	for (struct list *l = children.all.next; l != &children.all; l = next) {
+		struct child *child = container_of(l, struct child, link);
+
+		next = l->next;
+		if (child->output.fd >= 0)
+			read_output(child); /* what it says at its end must not block it */
+		if (waitpid(child->pid, NULL, flags) == 0)
+			continue;
+		finish(child);
+		if (child->output.fd >= 0)
+			close(child->output.fd);
+		child->output.fd = -1;
+	}
+}
+
+void child_stop_all(void)
+{
+	if (children.owner != getpid())
+		return;
+	signal_all(SIGTERM);
+	for (int ms = 0; ms < CHILD_GRACE && !list_empty(&children.all); ms += STOP_LOOK) {
+		wait_for_all(WNOHANG);
+		if (!list_empty(&children.all))
+			poll(NULL, 0, STOP_LOOK);
+	}
+	signal_all(SIGKILL);
+	wait_for_all(0);
 }
 
 const char *child_verdict(int status, char *to, size_t n)

@@ -43,7 +43,7 @@ int child_start(struct child *child, char *const *argv, char *const *environment
 /* Ask it and its group to end, and end them after CHILD_GRACE. ended() follows, from the reactor. */
 void child_stop(struct child *child);
 
-/* Stop all, and turn the reactor until they have ended. */
+/* Stop all, and wait until they have ended; ended() is not called. Needs no reactor any more. */
 void child_stop_all(void);
 
 /* For process_calls.child: a process has ended, one of ours or not. */

@@ -187,8 +187,26 @@ static void stop_firmly(void)
 	EXPECT(start("trap '' TERM; echo ready; while :; do sleep 0.05; done") == 0);
 	while (child.lines == 0)
 		reactor_turn(-1);
-	child_stop_all();
+	child_stop(&child);
+	wait_for_end();
 	EXPECT(WIFSIGNALED(ended_with) && WTERMSIG(ended_with) == SIGKILL);
+}
+
+/* One that ends when asked, and says so; and one that does not. */
+static void stop_all(void)
+{
+	static struct child other = { .name = "other", .ended = ended };
+	char *argv[] = { "/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done",
+			 NULL };
+
+	EXPECT(start("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done") ==
+	       0);
+	EXPECT(child_start(&other, argv, environ) == 0);
+	while (child.lines == 0 || other.lines == 0)
+		reactor_turn(-1);
+	reactor_close();
+	child_stop_all();
+	EXPECT(child.pid == 0 && other.pid == 0 && ended_with == -1);
 }
 
 static void test_stop(void **state)
@@ -196,6 +214,8 @@ static void test_stop(void **state)
 	(void)state;
 	in_process(stop_gently);
 	in_process(stop_firmly);
+	in_process(stop_all);
+	assert_non_null(strstr(said, "kid: bye\n"));
 }
 
 /* A descriptor that ends when nobody holds `fd`'s other end any more. */
