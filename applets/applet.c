@@ -167,7 +167,8 @@ static void drop_privileges(const struct settings *settings)
 		process_user(settings->user);
 	else if (geteuid() == 0)
 		log_info("running from root user");
-	process_no_new_privs();
+	if (!applet.plugins) /* which may have privileges of their own */
+		process_no_new_privs();
 	warn_of_later(settings);
 }
 
@@ -225,6 +226,8 @@ int applet_run(const struct applet_kind *kind, int argc, char **argv)
 	drop_privileges(&applet.settings);
 	parts_begin();
 	status = serve();
+	if (applet.status)
+		status = applet.status;
 	parts_end();
 	applet_close(&applet);
 	log_debug("closed gracefully");

@@ -18,7 +18,11 @@ void client_configure(struct service *service, const struct settings *settings, 
 		die("no memory for the servers");
 	service->upstreams = upstreams;
 	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
-		for (unsigned j = 0; j < place->servers; j++) {
+		/* A plugin is told all its servers; datagrams beside it go to the first. */
+		bool one = place->plugin && place->plugin_mode != MODE_UDP_ONLY;
+		unsigned servers = one ? 1 : place->servers;
+
+		for (unsigned j = 0; j < servers; j++) {
 			if (upstreams->count == UPSTREAMS_MAX) {
 				log_warn("%d servers at most, the rest is ignored", UPSTREAMS_MAX);
 				return;
@@ -26,6 +30,7 @@ void client_configure(struct service *service, const struct settings *settings, 
 			upstreams->all[upstreams->count++] = (struct upstream){
 				.where = place->server[j],
 				.key = place->key,
+				.place = (uint8_t)i,
 			};
 		}
 	}

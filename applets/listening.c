@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/reactor.h"
+#include "net/plugin.h"
 #include "net/resolve.h"
 
 #include <errno.h>
@@ -43,13 +44,25 @@ static const char *listen_on(struct service *service, const struct endpoint *at,
 	return begin(service, &literal, only6) < 0 ? strerror(errno) : NULL;
 }
 
+/* The addresses of the i-th service; what comes through a plugin comes from here. */
+static unsigned addresses(const struct applet *applet, unsigned i, bool udp,
+			  const struct endpoint **at)
+{
+	const struct service *service = &applet->services[i];
+
+	if (service_is_plugged(service, udp)) {
+		*at = &service->plugin->inner;
+		return 1;
+	}
+	return applet->kind->listen_on(&applet->services[i], &applet->settings, i, at);
+}
+
 /* Listen on each of the addresses of the i-th service; how many it could. */
 static unsigned listen_on_each(struct applet *applet, unsigned i, const char *listening,
 			       int (*begin)(struct service *, const struct endpoint *, bool))
 {
 	const struct endpoint *at;
-	unsigned n = applet->kind->listen_on(&applet->services[i], &applet->settings, i, &at);
-	unsigned could = 0;
+	unsigned n = addresses(applet, i, begin == service_listen_datagrams, &at), could = 0;
 	char text[ENDPOINT_TEXT];
 
 	for (unsigned a = 0; a < n; a++) {
@@ -87,6 +100,16 @@ void applet_listen(struct applet *applet)
 		die("failed to listen on any address");
 }
 
+/* Nothing of ours goes to the server itself. */
+static bool is_plugins_business(const struct applet *applet, const struct upstream *upstream)
+{
+	const struct plugin *plugin = upstream->plugin;
+	enum mode mode = applet_mode(applet, 0);
+
+	return plugin && (plugin->tcp || mode == MODE_UDP_ONLY) &&
+	       (plugin->udp || mode == MODE_TCP_ONLY);
+}
+
 /* A server's name that does not exist is a mistake; one that nobody answers for may be known later. */
 void applet_check_upstreams(struct applet *applet)
 {
@@ -96,7 +119,7 @@ void applet_check_upstreams(struct applet *applet)
 		const struct endpoint *where = &upstreams->all[i].where;
 		struct lookup lookup = { 0 };
 
-		if (where->type != ENDPOINT_NAME)
+		if (where->type != ENDPOINT_NAME || is_plugins_business(applet, &upstreams->all[i]))
 			continue;
 		switch (resolve_wait(&lookup, where->host)) {
 		case RESOLVE_NOT_FOUND:

@@ -4,6 +4,7 @@
 #include "applets/running.h"
 
 const struct applet_part *const applet_parts[] = {
+	&plugins_part,
 	&nat_part,
 	NULL,
 };

@@ -123,10 +123,16 @@ static void make_service(struct applet *applet, unsigned i)
 	service->key.packet_replay = applet->packet_replay;
 	service->key.packet_padding = settings->udp_padding;
 	service->key.salts = applet->salts;
+	if (applet->kind->role->near_sealed)
+		service->plugin = applet_plugin(applet, i);
+	service->key.split_reads = service_is_plugged(service, false);
 	for (unsigned u = 0; service->upstreams && u < service->upstreams->count; u++) {
-		service->upstreams->all[u].key.replay = applet->replay;
-		service->upstreams->all[u].key.packet_replay = applet->packet_replay;
-		service->upstreams->all[u].key.packet_padding = settings->udp_padding;
+		struct upstream *upstream = &service->upstreams->all[u];
+
+		upstream->key.replay = applet->replay;
+		upstream->key.packet_replay = applet->packet_replay;
+		upstream->key.packet_padding = settings->udp_padding;
+		upstream->plugin = applet_plugin(applet, upstream->place);
 	}
 	if (service_init(service) < 0)
 		die("no memory for the ciphers of %u sessions: %s (see max_sessions)",
@@ -204,6 +210,7 @@ void applet_make(struct applet *applet)
 	open_datagrams(applet);
 	if (applet->kind->role->near_sealed)
 		open_salts(applet);
+	applet_make_plugins(applet);
 	applet->services = calloc(applet->service_count, sizeof(*applet->services));
 	if (!applet->services)
 		die("no memory for %u services", applet->service_count);

@@ -26,10 +26,13 @@ struct applet {
 	uint32_t sessions;	   /* at once */
 	uint32_t assocs;	   /* UDP clients at once; 0: no UDP */
 	struct replay *replay, *packet_replay;
-	struct salts *salts; /* a server's */
-	uint8_t nat_tool;    /* whose rules are in place, 1 + enum nat_tool; 0: none (nat.c) */
-	struct crew crew;    /* several workers */
-	struct acl *acl;     /* NULL: none */
+	struct salts *salts;	/* a server's */
+	uint8_t nat_tool;	/* whose rules are in place, 1 + enum nat_tool; 0: none (nat.c) */
+	struct crew crew;	/* several workers */
+	struct acl *acl;	/* NULL: none */
+	struct plugin *plugins; /* one for each place of the settings; or NULL */
+	unsigned plugin_count;
+	int status; /* the exit status, if the program ends by itself */
 };
 
 /* Something that the main process looks after besides the services: a plugin, rules in the kernel. Each
@@ -54,6 +57,11 @@ extern const struct applet_part nat_part;
 
 /* What the i-th service does. (places.c) */
 enum mode applet_mode(const struct applet *applet, unsigned i);
+
+/* The plugin of a place, NULL if it has none; choose their ports. (plugins.c) */
+struct plugin *applet_plugin(const struct applet *applet, unsigned place);
+void applet_make_plugins(struct applet *applet);
+extern const struct applet_part plugins_part;
 
 /* Count the services; find out how many sessions and associations there may be. */
 void applet_limits(struct applet *applet);

@@ -91,12 +91,16 @@ struct settings_place {
 	uint8_t mode;		     /* of an element: enum mode + 1; 0: that of the top level */
 	uint8_t fast_open, no_delay; /* of a manager's port: a bool + 1; 0: that of the top level */
 
+	char *plugin;	     /* a path, or a name to be found in PATH; NULL: none */
+	char *plugin_opts;   /* NULL: none */
+	uint8_t plugin_mode; /* enum mode: what goes through it */
+
 	/* Between parsing and checking only; wiped before settings_read() returns. */
 	char *password, *key_text;
 	const struct wire_key *kept; /* a reload: the key that options or environment gave */
 	struct settings_spot at, password_at, key_at; /* an element itself; its secrets */
 	bool disabled;
-	char *plugin, *acl;
+	char *acl;
 };
 
 /* Strings are NULL where nothing (or "" or null) was given. Paths are absolute, unless they are
@@ -155,7 +159,7 @@ struct settings {
 	bool syslog, verbose;
 
 	/* Read and checked, but not acted upon before their issues. */
-	char *acl, *plugin, *plugin_opts;
+	char *acl;
 	bool tproxy;
 	bool nat;	/* apply rules, as ss-nat does */
 	char *nat_opts; /* its flags; NULL: none */

@@ -12,6 +12,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* --- which places there are */
 
@@ -118,21 +120,48 @@ static int check_near(const struct settings *s, struct options_reason *reason)
 	return 0;
 }
 
+static char *copy(const char *text, bool *failed)
+{
+	char *own = text ? strdup(text) : NULL;
+
+	*failed |= text && !own;
+	return own;
+}
+
+/* A plugin of the top level is one for all, unless the top level is a place itself. */
+static int inherit_plugin(struct settings *s, struct settings_place *place)
+{
+	bool failed = false;
+
+	if (place->plugin || top_counts(s))
+		return 0;
+	place->plugin = copy(s->top.plugin, &failed);
+	if (!place->plugin_opts)
+		place->plugin_opts = copy(s->top.plugin_opts, &failed);
+	place->plugin_mode = s->top.plugin_mode;
+	return failed ? -1 : 0;
+}
+
 /* Elements have what they lack from the top level, but not its password: who puts a key into a file
  * with many means one place by it. */
-static void inherit(struct settings *s)
+static int inherit(struct settings *s, struct options_reason *reason)
 {
 	for (unsigned i = 0; i < s->element_count; i++) {
 		if (!s->elements[i].method)
 			s->elements[i].method = s->top.method;
 		if (!s->elements[i].server_port)
 			s->elements[i].server_port = s->top.server_port;
+		if (inherit_plugin(s, &s->elements[i]) < 0)
+			return settings_fail(reason, OPTIONS_FATAL,
+					     "the settings do not fit into memory");
 	}
+	return 0;
 }
 
 int places_complete(struct settings *s, struct options_reason *reason)
 {
-	inherit(s);
+	if (inherit(s, reason) < 0)
+		return -1;
 	if (!settings_place(s, 0))
 		return settings_fail(reason, OPTIONS_FATAL, "all servers are disabled");
 	for (unsigned i = 0; settings_place(s, i); i++)
@@ -228,11 +257,38 @@ static int blame_secret(const struct settings *s, const struct settings_place *p
 	return settings_concerns(s, place, at, reason);
 }
 
+/* The plugin as it is found here, as shadowsocks-libev does: the working directory comes before
+ * PATH. A daemon will be elsewhere. */
+static void find_plugin(struct settings_place *place)
+{
+	struct stat file;
+
+	if (!place->plugin)
+		return;
+	if (strchr(place->plugin, '/') ||
+	    (stat(place->plugin, &file) == 0 && S_ISREG(file.st_mode) &&
+	     access(place->plugin, X_OK) == 0))
+		place->plugin = settings_absolute(place->plugin);
+}
+
+/* It is told all hosts, but only one port. */
+static void warn_of_ports(const struct settings_place *place)
+{
+	for (unsigned i = 1; place->plugin && i < place->servers; i++)
+		if (place->server[i].port != place->server[0].port) {
+			log_warn("the plugin %s is told one port for all servers: %u",
+				 place->plugin, place->server[0].port);
+			return;
+		}
+}
+
 static int finish(struct settings *s, struct settings_place *place, struct options_reason *reason)
 {
 	bool server = s->program & (PROGRAM_SERVER | PROGRAM_MANAGER);
 
 	fill_servers(s, place);
+	find_plugin(place);
+	warn_of_ports(place);
 	if (lacks_secret(place))
 		return 0; /* the manager's ports have their own */
 	if (place->kept)

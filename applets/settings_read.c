@@ -96,7 +96,7 @@ static void fill_numbers(struct settings *s)
 	drop_small(576, "mtu", &s->mtu);
 }
 
-static char *absolute(char *path)
+char *settings_absolute(char *path)
 {
 	char cwd[PATH_MAX], *whole;
 
@@ -119,9 +119,9 @@ int settings_check(struct settings *s, struct options_reason *reason)
 	fill_sources(s);
 	fill_numbers(s);
 	s->socket.interface = s->interface;
-	s->config = absolute(s->config);
-	s->pid_file = absolute(s->pid_file);
-	s->acl = absolute(s->acl);
+	s->config = settings_absolute(s->config);
+	s->pid_file = settings_absolute(s->pid_file);
+	s->acl = settings_absolute(s->acl);
 	return places_finish(s, reason);
 }
 

@@ -39,6 +39,10 @@ __attribute__((format(printf, 2, 3))) void settings_about(struct options_reason 
 int settings_concerns(const struct settings *settings, const struct settings_place *place,
 		      const struct settings_spot *at, struct options_reason *reason);
 
+/* settings_read.c: the path from the root, of malloc(); of NULL: NULL. `path` is freed if it is
+ * another. */
+char *settings_absolute(char *path);
+
 /* settings_places.c: look whether all is there that the program cannot do without, elements of
  * `servers` take what they lack from the top level; then make the keys of places and users; then
  * wipe the texts they were made of. 0, or -1 with the reason. */

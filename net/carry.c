@@ -152,7 +152,7 @@ static void send_to_hop(struct assoc *a, unsigned char *packet, size_t n)
 
 static const struct endpoint *server_of(const struct assoc *a)
 {
-	return &a->service->upstreams->all[0].where;
+	return upstream_udp(&a->service->upstreams->all[0]);
 }
 
 /* Take the first address of the server's that a socket can be connected to. */
@@ -285,7 +285,7 @@ static void up(struct listener *listener, const struct datagram *piece)
 	uint32_t at = 0;
 
 	address_from_socket(&client, &piece->from.any);
-	if (!route_admits(listener->service, &client))
+	if (!route_admits(listener->service, &client, true))
 		return;
 	do { /* once for an empty one */
 		uint32_t n = piece->n - at < piece->segment ? piece->n - at : piece->segment;

@@ -95,9 +95,9 @@ enum resolve_status parcel_ask(struct parcel *parcel, const char *name,
 			       void (*done)(struct parcel *))
 {
 	struct address peer;
+	uint16_t port = address_from_socket(&peer, &parcel->assoc->client.any);
 
-	address_from_socket(&peer, &parcel->assoc->client.any);
-	parcel->lookup.share = resolve_share(&peer);
+	parcel->lookup.share = service_share(parcel->assoc->service, &peer, port, true);
 	parcel->done = done;
 	return resolve_start(&parcel->lookup, name, answered);
 }

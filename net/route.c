@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "net/engine.h"
+#include "net/plugin.h"
 #include "net/service.h"
 #include "net/session.h"
 
@@ -67,13 +68,13 @@ struct route route_resolved(const struct service *service, const struct endpoint
 	return weigh(service, target, lookup->answer);
 }
 
-bool route_admits(const struct service *service, const struct address *client)
+bool route_admits(const struct service *service, const struct address *client, bool udp)
 {
 	struct sockaddr_storage address;
 	char text[ENDPOINT_TEXT];
 	unsigned line;
 
-	if (!service->acl || !service->role->near_sealed ||
+	if (!service->acl || !service->role->near_sealed || service_is_plugged(service, udp) ||
 	    acl_client(service->acl, client, &line) == ACL_ALLOW)
 		return true;
 	address_socket(client, 0, &address);
@@ -97,7 +98,7 @@ static void dial_target(struct session *s, void (*changed)(struct dial *))
 	/* Bytes that are there already may go with the first packet; others would have to wait for
 	 * what the target says first. */
 	bool early = s->service->role->near_sealed ? s->up.out > 0 : s->shake_len > 0;
-	uint8_t share = resolve_share(&s->peer);
+	uint8_t share = service_share(s->service, &s->peer, s->peer_port, false);
 
 	s->hop = &s->target;
 	dial_start(&s->dial, s->hop, s->service->sockets, share, early, changed);
@@ -107,7 +108,7 @@ static void dial_upstream(struct session *s, void (*changed)(struct dial *))
 {
 	const struct upstream *upstream = upstream_choose(s->service->upstreams);
 
-	s->hop = &upstream->where;
+	s->hop = upstream_tcp(upstream);
 	s->key = &upstream->key;
 	flow_init(&s->up, true, FLOW_SEAL);
 	flow_init(&s->down, false, FLOW_OPEN);
@@ -192,6 +193,9 @@ static bool is_own_target(const struct session *s)
 
 	if (s->hop != &s->target)
 		return false;
+	if (service_is_plugged(service, false) &&
+	    service->plugin->servers[0].port == s->target.port)
+		return service_is_reached_by(service, s->far.fd);
 	for (unsigned i = 0; i < service->listener_count; i++)
 		if (service->listeners[i].port == s->target.port)
 			return service_is_reached_by(service, s->far.fd);

@@ -43,8 +43,9 @@ struct route route_target(const struct service *service, const struct endpoint *
 struct route route_resolved(const struct service *service, const struct endpoint *target,
 			    const struct lookup *lookup);
 
-/* May a client of this address be served? If not, that is logged. */
-bool route_admits(const struct service *service, const struct address *client);
+/* May a client of this address be served? If not, that is logged. Behind a plugin, whose address all
+ * have: always. */
+bool route_admits(const struct service *service, const struct address *client, bool udp);
 
 /* Log, rationed, that a target is refused. */
 void route_refused(const struct endpoint *target, const struct route *route);

@@ -10,6 +10,8 @@
 #include "crypto/kdf.h"
 #include "net/carry.h"
 #include "net/datagram.h"
+#include "net/plugin.h"
+#include "net/resolve.h"
 #include "net/session.h"
 
 #include <errno.h>
@@ -206,6 +208,21 @@ static bool covers(const struct address *bound, const struct address *to,
 	return (bound->family == 6 || to->family == 4) && is_ours(to, from);
 }
 
+bool service_is_plugged(const struct service *service, bool udp)
+{
+	return service->plugin && (udp ? service->plugin->udp : service->plugin->tcp);
+}
+
+uint8_t service_share(const struct service *service, const struct address *peer, uint16_t port,
+		      bool udp)
+{
+	struct address who = *peer;
+
+	if (service_is_plugged(service, udp))
+		put_u16be(who.ip, port);
+	return resolve_share(&who);
+}
+
 bool service_is_reached_by(const struct service *service, int fd)
 {
 	struct address to, from, bound;
@@ -221,7 +238,8 @@ bool service_is_reached_by(const struct service *service, int fd)
 		if (covers(&bound, &to, &from))
 			return true;
 	}
-	return false;
+	return service_is_plugged(service, false) && port == service->plugin->servers[0].port &&
+	       is_ours(&to, &from);
 }
 
 bool service_listens_at(const struct service *service, const struct endpoint *at, bool datagrams)

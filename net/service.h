@@ -42,6 +42,7 @@ struct service {
 	void (*gone)(struct service *); /* see service_end() */
 	uint64_t timeout;		/* ms; the setting `timeout` */
 	uint64_t udp_timeout;		/* ms; 0: follows from that */
+	const struct plugin *plugin;	/* a server's, through which connections come; or NULL */
 	unsigned mtu; /* bytes of an IP packet between client and server; 0: no limit */
 
 	/* The service's own. */
@@ -82,12 +83,21 @@ void service_leave_datagrams(struct service *service);
 int service_start(struct service *service);
 
 /* True if this socket is connected to a listener of the service itself: at the address it is
- * bound to, or, where that is any, at one of this machine's. */
+ * bound to, or, where that is any, at one of this machine's; or to its plugin. */
 bool service_is_reached_by(const struct service *service, int fd);
 
 /* True if the service listens there itself, for connections or for datagrams: at that address, or on any
  * and it is one of this machine's. */
 bool service_listens_at(const struct service *service, const struct endpoint *at, bool datagrams);
+
+/* True if connections, or datagrams, come through a plugin: all are from this machine then, whoever
+ * sent them, and no address says anything. */
+bool service_is_plugged(const struct service *service, bool udp);
+
+/* Whose question the name of a target is (struct lookup): the peer's, who came by TCP or UDP; behind
+ * a plugin each connection stands for itself, so that nobody waits for all others. */
+uint8_t service_share(const struct service *service, const struct address *peer, uint16_t port,
+		      bool udp);
 
 /* Stop listening; and free what it has allocated, when the reactor does not turn any more. */
 void service_close(struct service *service);

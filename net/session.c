@@ -267,6 +267,7 @@ static void forget_keys(struct session *s)
 static void log_silence(const struct session *s)
 {
 	char peer[ENDPOINT_TEXT];
+	const char *reason = s->step == LEARN ? "authentication error" : why_text[WHY_FORGED];
 	struct sockaddr_storage address;
 
 	address_socket(&s->peer, 0, &address);
@@ -276,9 +277,11 @@ static void log_silence(const struct session *s)
 	else if (s->up_wire.salts_unsure)
 		log_peer(LOG_KIND_SALTS, "the clock was set back: until it has caught up, requests "
 					 "are refused that may have come before");
+	else if (service_is_plugged(s->service, false)) /* nobody must ban our own address */
+		log_peer(LOG_KIND_REFUSED, "failed handshake through the plugin: %s", reason);
 	else
 		log_handshake(socket_print((struct sockaddr *)&address, false, peer, sizeof(peer)),
-			      s->step == LEARN ? "authentication error" : why_text[WHY_FORGED]);
+			      reason);
 }
 
 /* Fall silent: everything goes but the near socket. */
@@ -512,7 +515,7 @@ static struct session *open_session(struct service *service, int fd,
 	service->sessions++;
 	service->uses++;
 	engine_stir(engine);
-	if (!route_admits(service, &s->peer))
+	if (!route_admits(service, &s->peer, false))
 		fall_silent(s);
 	arm(s);
 	return s;

@@ -7,11 +7,15 @@
 #include "net/endpoint.h"
 #include "net/wire.h"
 
+struct plugin;
+
 enum { UPSTREAMS_MAX = 10 };
 
 struct upstream {
 	struct endpoint where;
 	struct wire_key key;
+	uint8_t place;		     /* of the settings, to which it belongs */
+	const struct plugin *plugin; /* what carries connections to it, or datagrams; or NULL */
 };
 
 struct upstreams {
@@ -21,5 +25,9 @@ struct upstreams {
 
 /* One of them, uniformly at random, as shadowsocks-libev chooses. */
 const struct upstream *upstream_choose(const struct upstreams *upstreams);
+
+/* Where to connect to it, and where to send datagrams for it: its address, or its plugin's. */
+const struct endpoint *upstream_tcp(const struct upstream *upstream);
+const struct endpoint *upstream_udp(const struct upstream *upstream);
 
 #endif

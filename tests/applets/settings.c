@@ -315,7 +315,7 @@ static void test_null_and_empty(void **state)
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
 		snprintf(text, sizeof text, "\"%s\": null, \"%s\": \"\"", keys[i], keys[i]);
 		accepts(PROGRAM_LOCAL, with(text));
-		assert_null(settings.plugin);
+		assert_null(settings.top.plugin);
 		assert_null(settings.user);
 		assert_string_equal(print(&settings.local), "127.0.0.1:1080");
 		settings_free(&settings);
@@ -361,13 +361,14 @@ static void test_wrong_values(void **state)
 	assert_int_equal(reason.why, OPTIONS_FATAL);
 }
 
-/* Nobody may believe that a rule or a plugin is active. */
+/* Nobody may believe that a rule is active. */
 static void test_unbuilt(void **state)
 {
 	static const struct {
 		const char *member, *why;
 	} cases[] = {
-		{ "\"plugin\": \"x\"", "key 'plugin' is not built yet" },
+		{ "\"servers\": [{\"server\": \"a\", \"acl\": \"x\"}]",
+		  "key 'acl' is not built yet" },
 	};
 
 	(void)state;
@@ -746,6 +747,64 @@ static void test_servers(void **state)
 	settings_free(&settings);
 }
 
+/* A plugin of the top level is one for all elements, unless it has a server of its own. */
+static void test_plugins(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		read_text(PROGRAM_SERVER,
+			  "{\"plugin\": \"p\", \"plugin_opts\": \"a=\\\";\", "
+			  "\"plugin_mode\": \"tcp_and_udp\", \"servers\": ["
+			  "{\"server_port\": 1, \"password\": \"x\"}, "
+			  "{\"server_port\": 2, \"password\": \"x\", \"plugin\": \"q\"}]}"),
+		0);
+	assert_string_equal(settings_place(&settings, 0)->plugin, "p");
+	assert_string_equal(settings_place(&settings, 0)->plugin_opts, "a=\";");
+	assert_int_equal(settings_place(&settings, 0)->plugin_mode, MODE_TCP_AND_UDP);
+	assert_string_equal(settings_place(&settings, 1)->plugin, "q");
+	assert_null(settings_place(&settings, 1)->plugin_opts);
+	assert_int_equal(settings_place(&settings, 1)->plugin_mode, MODE_TCP_ONLY);
+	settings_free(&settings);
+	assert_int_equal(read_text(PROGRAM_SERVER,
+				   "{\"plugin\": \"/p\", \"server\": \"::\", \"server_port\": 3, "
+				   "\"password\": \"x\", \"servers\": ["
+				   "{\"server_port\": 1, \"password\": \"x\"}]}"),
+			 0);
+	assert_string_equal(settings_place(&settings, 0)->plugin, "/p");
+	assert_null(settings_place(&settings, 1)->plugin);
+	settings_free(&settings);
+}
+
+/* A path is absolute, and a program in the working directory comes before those of PATH. */
+static void test_plugin_is_found(void **state)
+{
+	static const char *const text =
+		"{\"server_port\": 1, \"password\": \"x\", \"plugin\": \"%s\"}";
+	static const struct {
+		const char *name;
+		mode_t mode; /* of a file `here` */
+		bool here;
+	} cases[] = {
+		{ "here", 0700, true },
+		{ "here", 0600, false },
+		{ "./here", 0600, true },
+		{ "elsewhere", 0700, false },
+	};
+	char json[200], whole[300], where[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		close(open("here", O_CREAT | O_WRONLY, 0700));
+		assert_int_equal(chmod("here", cases[i].mode), 0);
+		snprintf(json, sizeof json, text, cases[i].name);
+		snprintf(whole, sizeof whole, "%s/%s", getcwd(where, sizeof where), cases[i].name);
+		assert_int_equal(read_text(PROGRAM_SERVER, json), 0);
+		assert_string_equal(settings.top.plugin, cases[i].here ? whole : cases[i].name);
+		settings_free(&settings);
+	}
+	assert_int_equal(unlink("here"), 0);
+}
+
 static void test_bad_servers(void **state)
 {
 	(void)state;
@@ -755,8 +814,6 @@ static void test_bad_servers(void **state)
 		"f.json:2:1: key 'servers' must be an array of objects, not of a number here");
 	refuses(PROGRAM_SERVER, "{\"servers\": [\n{\"server_port\": 0}]}",
 		"f.json:2:2: key 'server_port' must be a port from 1 to 65535, not '0'");
-	refuses(PROGRAM_SERVER, "{\"servers\": [\n{\"plugin\": \"obfs\"}]}",
-		"f.json:2:2: key 'plugin' is not built yet");
 	refuses(PROGRAM_SERVER, "{\"servers\": [{\"server_port\": 1, \"password\": \"x\"}, {}]}",
 		"f.json:1:51: servers[1]: no server port is given: it needs a key 'server_port', "
 		"or "
@@ -975,8 +1032,7 @@ static void test_fatal(void **state)
 	     "One time auth has been deprecated. Try AEAD ciphers instead.", "");
 	ends(PROGRAM_SERVER, "-p 1 -k x -m rot13", 255, "invalid cipher name: rot13", "");
 	ends(PROGRAM_SERVER, "-p 0 -k x", 255, "must be a port from 1 to 65535, not '0'", "");
-	ends(PROGRAM_SERVER, "-p 1 -k x --plugin obfs", 255, "option --plugin is not built yet",
-	     "");
+	ends(PROGRAM_MANAGER, "--plugin obfs", 255, "option --plugin is not built yet", "");
 	ends(PROGRAM_SERVER, "-p 1 -k x --manager-address a:1", 255,
 	     "option --manager-address is not built yet", "");
 	ends(PROGRAM_SERVER, "-p 1 --key short", 255,
@@ -1516,6 +1572,8 @@ int main(void)
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_bad_servers),
+		cmocka_unit_test(test_plugins),
+		cmocka_unit_test(test_plugin_is_found),
 		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_bad_looks),
 		cmocka_unit_test(test_truncated),
