@@ -145,12 +145,22 @@ static void try_chain(const struct look *look, uint32_t first, size_t place)
 	}
 }
 
+/* In every look-up a program runs once at most; after 2^32 of them the count begins anew. */
+static void count_look_up(const struct acl *acl)
+{
+	if (++acl->scratch->look_up > 0)
+		return;
+	for (uint32_t i = 0; i < acl->rule_count; i++)
+		acl->rules[i].tried = 0;
+	acl->scratch->look_up = 1;
+}
+
 void acl_names_find(const struct acl *acl, const char *name, size_t n, unsigned lists,
 		    struct acl_hits *hits)
 {
 	const struct look look = { acl, name, n, lists, hits };
 
-	acl->scratch->look_up++;
+	count_look_up(acl);
 	for (size_t place = 0; place < n; place++) {
 		uint32_t four = get_u32le((const unsigned char *)name + place);
 		for (unsigned size = 1; size <= ACL_GRAM; size++)

@@ -5,9 +5,12 @@
  */
 #include "net/acl_pattern.h"
 
+#include "net/acl_program.h"
+#include "net/acl_set.h"
+
 #include <string.h>
 
-enum { DEPTH_MAX = 100, ENDLESS = -1, NO_CHAR = -1, FAILED = -2 };
+enum { DEPTH_MAX = 100, NO_CHAR = -1, FAILED = -2 };
 
 struct reader {
 	struct acl_pattern *to;
@@ -21,160 +24,9 @@ struct reader {
 
 static int fail(struct reader *r, const char *why)
 {
-	if (r->to->why == NULL)
-		r->to->why = why;
+	acl_program_fail(r->to, why);
 	return FAILED;
 }
-
-/* --- code */
-
-static void emit(struct reader *r, enum acl_op op, unsigned arg, int jump)
-{
-	struct acl_pattern *to = r->to;
-
-	if (to->size == ACL_PROGRAM_MAX)
-		fail(r, "it is too large");
-	else
-		to->code[to->size++] =
-			(struct acl_code){ (uint8_t)op, (uint8_t)arg, (int16_t)jump };
-}
-
-static void emit_set(struct reader *r, const unsigned char *set)
-{
-	emit(r, ACL_OP_SET, 0, 0);
-	if (r->to->size + ACL_SET > ACL_PROGRAM_MAX) {
-		fail(r, "it is too large");
-		return;
-	}
-	memcpy(&r->to->code[r->to->size], set, 32);
-	r->to->size += ACL_SET;
-}
-
-/* Append what stands at [from, from + n). */
-static void append(struct reader *r, unsigned from, unsigned n)
-{
-	if (r->to->size + n > ACL_PROGRAM_MAX) {
-		fail(r, "it is too large");
-		return;
-	}
-	memmove(&r->to->code[r->to->size], &r->to->code[from], n * sizeof(struct acl_code));
-	r->to->size += n;
-}
-
-/* Put a split in front of what stands from `at` on: to it, or `behind` its end. */
-static void split(struct reader *r, unsigned at, unsigned behind)
-{
-	struct acl_code *code = r->to->code;
-	unsigned n = r->to->size - at;
-
-	emit(r, ACL_OP_SPLIT, 0, 0);
-	memmove(&code[at + 1], &code[at], n * sizeof(*code));
-	code[at] = (struct acl_code){ ACL_OP_SPLIT, 0, (int16_t)(n + 1 + behind) };
-}
-
-/* What stands from `at` on is to match min to max times. */
-static void repeat(struct reader *r, unsigned at, int min, int max)
-{
-	unsigned n = r->to->size - at;
-
-	if (max == 0) {
-		r->to->size = at;
-		return;
-	}
-	for (int i = 1; i < min && r->to->why == NULL; i++)
-		append(r, at, n);
-	if (max == ENDLESS && min > 0)
-		emit(r, ACL_OP_SPLIT, 0, -(int)n);
-	if (max == ENDLESS && min == 0) {
-		split(r, at, 1);
-		emit(r, ACL_OP_JUMP, 0, -(int)(n + 1));
-	}
-	if (max == ENDLESS)
-		return;
-	/* x{1,3} is x(x(x)?)?: each split goes to the end, which is known now */
-	unsigned more = (unsigned)(max - (min > 0 ? min : 1));
-	if (more > ACL_PROGRAM_MAX / (n + 1)) {
-		fail(r, "it is too large");
-		return;
-	}
-	if (min == 0)
-		split(r, at++, more * (n + 1));
-	for (; more > 0 && r->to->why == NULL; more--) {
-		emit(r, ACL_OP_SPLIT, 0, (int)(more * (n + 1)));
-		append(r, at, n);
-	}
-}
-
-/* --- sets */
-
-static void set_add(unsigned char *set, unsigned from, unsigned to)
-{
-	for (unsigned c = from; c <= to; c++)
-		set[c >> 3] |= (unsigned char)(1U << (c & 7));
-}
-
-static void set_flip(unsigned char *set)
-{
-	for (unsigned i = 0; i < 32; i++)
-		set[i] = (unsigned char)~set[i];
-}
-
-/* Names are in lower case: what takes 'X' is to take 'x'. */
-static void set_fold(unsigned char *set)
-{
-	for (unsigned c = 'A'; c <= 'Z'; c++)
-		if (set[c >> 3] >> (c & 7) & 1)
-			set_add(set, c - 'A' + 'a', c - 'A' + 'a');
-}
-
-/* The sets with names: [:alpha:] and \d. Each is a list of ranges. */
-static const struct {
-	const char *name, *ranges;
-	char letter;
-} named[] = {
-	{ "digit", "09", 'd' },
-	{ "space", "\t\r  ", 's' },
-	{ "word", "azAZ09__", 'w' },
-	{ "alpha", "azAZ", 0 },
-	{ "alnum", "azAZ09", 0 },
-	{ "lower", "azAZ", 0 },
-	{ "upper", "azAZ", 0 },
-	{ "xdigit", "09afAF", 0 },
-	{ "blank", "\t\t  ", 0 },
-	{ "punct", "!/:@[`{~", 0 },
-	{ "graph", "!~", 0 },
-	{ "print", " ~", 0 },
-	{ "cntrl", "\x01\x1f\x7f\x7f", 0 },
-};
-
-enum { NAMED = sizeof(named) / sizeof(named[0]) };
-
-static void set_add_named(unsigned char *set, unsigned i)
-{
-	for (const char *range = named[i].ranges; *range; range += 2)
-		set_add(set, (unsigned char)range[0], (unsigned char)range[1]);
-}
-
-/* \d \w \s and, for all else, \D \W \S. False: the letter is none of these. */
-static bool set_add_escape(unsigned char *set, char letter)
-{
-	unsigned char other[32] = { 0 };
-	bool negative = letter >= 'A' && letter <= 'Z';
-
-	for (unsigned i = 0; i < NAMED && named[i].letter; i++) {
-		if (named[i].letter != (letter | 0x20))
-			continue;
-		set_add_named(other, i);
-		if (negative)
-			set_flip(other);
-		for (unsigned k = 0; k < 32; k++)
-			set[k] |= other[k];
-		return true;
-	}
-	return false;
-}
-
-/* --- reading */
 
 static bool skip(struct reader *r, const char *word)
 {
@@ -225,19 +77,18 @@ static int set_member(struct reader *r, unsigned char *set)
 	char c = *r->at++;
 
 	if (c == '[' && skip(r, ":")) {
-		for (unsigned i = 0; i < NAMED; i++)
-			if (skip(r, named[i].name)) {
-				set_add_named(set, i);
-				return skip(r, ":]") ? NO_CHAR : fail(r, "a [ is not closed");
-			}
-		return fail(r, "there is no such class of characters");
+		size_t n = acl_set_add_class(set, r->at, (size_t)(r->end - r->at));
+		if (n == 0)
+			return fail(r, "there is no such class of characters");
+		r->at += n;
+		return skip(r, ":]") ? NO_CHAR : fail(r, "a [ is not closed");
 	}
 	if (c != '\\')
 		return (unsigned char)c;
 	if (r->at == r->end)
 		return fail(r, "it ends in a backslash");
 	c = *r->at++;
-	if (set_add_escape(set, c))
+	if (acl_set_add_escape(set, c))
 		return NO_CHAR;
 	return c == 'b' ? '\b' : escaped_char(r, c);
 }
@@ -262,13 +113,13 @@ static int read_set(struct reader *r)
 		if (r->to->why)
 			return FAILED;
 		if (from >= 0)
-			set_add(set, (unsigned)from, (unsigned)to);
+			acl_set_add(set, (unsigned)from, (unsigned)to);
 	}
 	r->at++;
-	set_fold(set);
+	acl_set_fold(set);
 	if (negative)
-		set_flip(set);
-	emit_set(r, set);
+		acl_set_flip(set);
+	acl_program_emit_set(r->to, set);
 	return NO_CHAR;
 }
 
@@ -280,14 +131,14 @@ static int read_escape(struct reader *r)
 	if (r->at == r->end)
 		return fail(r, "it ends in a backslash");
 	c = *r->at++;
-	if (set_add_escape(set, c))
-		emit_set(r, set);
+	if (acl_set_add_escape(set, c))
+		acl_program_emit_set(r->to, set);
 	else if (c == 'b' || c == 'B')
-		emit(r, ACL_OP_WORD, c == 'b', 0);
+		acl_program_emit(r->to, ACL_OP_WORD, c == 'b', 0);
 	else if (c == 'A')
-		emit(r, ACL_OP_BEGIN, 0, 0);
+		acl_program_emit(r->to, ACL_OP_BEGIN, 0, 0);
 	else if (c == 'z' || c == 'Z')
-		emit(r, ACL_OP_END, 0, 0);
+		acl_program_emit(r->to, ACL_OP_END, 0, 0);
 	else
 		return escaped_char(r, c);
 	return NO_CHAR;
@@ -331,7 +182,7 @@ static bool read_braces(struct reader *r, int *min, int *max)
 		return false;
 	if (at < r->end && *at == ',') {
 		at++;
-		*max = read_number(&at, r->end); /* none is -1: ENDLESS */
+		*max = read_number(&at, r->end); /* none is -1: ACL_ENDLESS */
 	}
 	if (at == r->end || *at != '}')
 		return false;
@@ -341,7 +192,7 @@ static bool read_braces(struct reader *r, int *min, int *max)
 
 static bool read_quantifier(struct reader *r, int *min, int *max)
 {
-	*max = ENDLESS;
+	*max = ACL_ENDLESS;
 	if (skip(r, "*"))
 		*min = 0;
 	else if (skip(r, "+"))
@@ -366,13 +217,13 @@ static int read_item(struct reader *r)
 
 	switch (c) {
 	case '^':
-		emit(r, ACL_OP_BEGIN, 0, 0);
+		acl_program_emit(r->to, ACL_OP_BEGIN, 0, 0);
 		return NO_CHAR;
 	case '$':
-		emit(r, ACL_OP_END, 0, 0);
+		acl_program_emit(r->to, ACL_OP_END, 0, 0);
 		return NO_CHAR;
 	case '.':
-		emit(r, ACL_OP_ANY, 0, 0);
+		acl_program_emit(r->to, ACL_OP_ANY, 0, 0);
 		return NO_CHAR;
 	case '(':
 		return read_group(r);
@@ -391,7 +242,7 @@ static int read_item(struct reader *r)
 		return byte;
 	if (byte >= 'A' && byte <= 'Z')
 		byte += 'a' - 'A';
-	emit(r, ACL_OP_CHAR, (unsigned)byte, 0);
+	acl_program_emit(r->to, ACL_OP_CHAR, (unsigned)byte, 0);
 	return byte;
 }
 
@@ -441,10 +292,10 @@ static void read_label(struct reader *r)
 		r->at = at;
 		return;
 	}
-	emit(r, ACL_OP_SPLIT, 0, 3);
-	emit(r, ACL_OP_BEGIN, 0, 0);
-	emit(r, ACL_OP_JUMP, 0, 2);
-	emit(r, ACL_OP_CHAR, '.', 0);
+	acl_program_emit(r->to, ACL_OP_SPLIT, 0, 3);
+	acl_program_emit(r->to, ACL_OP_BEGIN, 0, 0);
+	acl_program_emit(r->to, ACL_OP_JUMP, 0, 2);
+	acl_program_emit(r->to, ACL_OP_CHAR, '.', 0);
 	r->to->begin = ACL_LABEL;
 	r->started = true;
 }
@@ -461,7 +312,7 @@ static void read_sequence(struct reader *r)
 			return;
 		if (read_quantifier(r, &min, &max)) {
 			if (r->to->why == NULL)
-				repeat(r, at, min, max);
+				acl_program_repeat(r->to, at, min, max);
 			byte = NO_CHAR;
 			op = ACL_OP_MATCH;
 		}
@@ -482,8 +333,8 @@ static void read_alternatives(struct reader *r)
 		if (r->to->why || !skip(r, "|"))
 			break;
 		r->alternatives |= r->depth == 0;
-		split(r, at, 1);
-		emit(r, ACL_OP_JUMP, 0, last);
+		acl_program_split(r->to, at, 1);
+		acl_program_emit(r->to, ACL_OP_JUMP, 0, last);
 		last = (int)r->to->size - 1;
 		at = r->to->size;
 	}
@@ -507,7 +358,7 @@ int acl_pattern_read(struct acl_pattern *pattern, const char *text, size_t n)
 	read_alternatives(&r);
 	if (pattern->why == NULL && r.at < r.end)
 		fail(&r, "a ) closes nothing");
-	emit(&r, ACL_OP_MATCH, 0, 0);
+	acl_program_emit(pattern, ACL_OP_MATCH, 0, 0);
 	end_run(&r);
 	if (r.alternatives)
 		pattern->n = 0;
