@@ -325,6 +325,50 @@ def for_each_method(count, library, dns):
         return sum(pool.map(lambda row: count(library, dns, *row), methods()))
 
 
+RULES = {
+    "direct by rules": ["[bypass_all]"],
+    "direct by address": ["[proxy_all]", "[bypass_list]", "127.0.0.0/8", "::1"],
+    "through the server by name": [
+        "[bypass_all]", "[proxy_list]", r"(^|\.)test$", r"(^|\.)nowhere$", "127.0.0.0/8", "::1"],
+}
+FREE = ["[outbound_block_list]", "10.0.0.0/8", "fc00::/7", r"(^|\.)blocked\.example$", r"^x\.", "tracker"]
+PATTERN = r"^ads?[0-9]+(\.[a-z]{2,5})+$"  # which no table can hold
+RULED = {kind: times for kind, times in Traffic.KINDS.items() if kind not in ("forged", "forged_datagrams")}
+
+
+def count_rules(library, dns, folder, label, lines):
+    """Table rules of both programs: the counters that moved."""
+    with kit.Stage() as stage:
+        paths = [pathlib.Path(folder) / "local.acl", pathlib.Path(folder) / "server.acl"]
+        for path, rules in zip(paths, (lines, FREE)):
+            path.write_text("\n".join(rules) + "\n")
+        udp = {"mode": "tcp_and_udp", "udp_timeout": 1, "nameserver": dns.address}
+        server = Counted(
+            stage, library, lambda env: stage.server(env=env, acl=str(paths[1]), **udp)
+        )
+        local = Counted(
+            stage,
+            library,
+            lambda env: stage.local(server.program, env=env, acl=str(paths[0]), **udp),
+        )
+        traffic, programs = Traffic(stage, server.program, local.program, dns), (server, local)
+        for count in (30, 60):  # the first are the warm-up
+            before = [p.counts() for p in programs]
+            for kind, times in RULED.items():
+                traffic.run(kind, min(times, count))
+        moved = report(label, 60 * len(RULED), programs, before)
+        server.program.rests()
+        local.program.rests()
+    return moved
+
+
+def for_rules(library, dns, folder):
+    """Table rules allocate nothing. What libc's regexec() takes for a pattern is told, and does not count."""
+    moved = sum(count_rules(library, dns, folder, *row) for row in RULES.items())
+    count_rules(library, dns, folder, "a pattern (may allocate)", [*RULES["direct by address"], PATTERN])
+    return moved
+
+
 def traced(traffic, programs, folder):
     """The same at the border of the kernel: the number of mmap, brk, mremap and munmap calls."""
     if not shutil.which("strace"):
@@ -400,6 +444,7 @@ def main():
         local.program.rests()
         moved += for_each_method(count_method, library, dns)
         moved += for_each_method(count_datagrams, library, dns)
+        moved += for_rules(library, dns, folder)
     print(
         "noheap: "
         + (
