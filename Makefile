@@ -283,7 +283,8 @@ own_namespace := $(if $(filter-out 0,$(shell id -u)),$(shell unshare -Urn true 2
 netns: all
 	@export XTABLES_LOCKFILE=$(abspath $(B))/xtables.lock; $(if $(own_namespace),$(own_namespace) env) $(pytest) $(PYTEST_JOBS) $(NETNS)
 noheap: all
-	@SS_BUILD=$(abspath $(B)) CC="$(CC)" $(TEST_PYTHON) tests/noheap/run.py && echo "1 passed, 0 failed"
+	@SS_BUILD=$(abspath $(B)) CC="$(CC)" $(TEST_PYTHON) tests/noheap/run.py
+	@SS_BUILD=$(abspath $(B)) CC="$(CC)" $(TEST_PYTHON) tests/noheap/redir.py && echo "2 passed, 0 failed"
 memcheck := valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 valgrind: all $(wanted)
 	@WRAP="$(memcheck)" sh tests/unit.sh $(wanted)

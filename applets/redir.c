@@ -76,7 +76,7 @@ static const char *loop(const struct service *service, const struct endpoint *ta
 		return "has no destination";
 	if (service_listens_at(service, target, datagram))
 		return "was sent to this port itself, not turned to it";
-	if (is_upstream(service, target) && socket_is_ours(peer))
+	if (is_upstream(service, target) && socket_is_ours(peer) != 0)
 		return "is what this machine sends to our server: the rules must spare its mark "
 		       "(fwmark)";
 	return NULL;

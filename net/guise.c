@@ -79,19 +79,32 @@ void guises_rest(struct guises *guises, uint64_t now)
 		drop(guises, oldest(guises));
 }
 
+/* No descriptor was left: the oldest of ours goes. False: that is not it, or there is none. */
+static bool make_room(struct guises *guises)
+{
+	if ((errno != EMFILE && errno != ENFILE) || list_empty(&guises->order))
+		return false;
+	drop(guises, oldest(guises));
+	return true;
+}
+
 /* An address that a datagram can come from, and that is not ours to lose. */
-static bool can_be(const struct address *source)
+static bool can_be(struct guises *guises, const struct address *source)
 {
 	static const struct address any4 = { .family = 4 }, any6 = { .family = 6 };
 	bool v4 = source->family == 4;
 	size_t n = v4 ? 4 : 16;
+	int ours;
 
 	if (memcmp(source->ip, v4 ? any4.ip : any6.ip, n) == 0)
 		return false;
 	if (v4 ? source->ip[0] == 0 || source->ip[0] == 127 || source->ip[0] >= 224
 	       : source->ip[0] == 0xff)
 		return false;
-	return !socket_is_ours(source);
+	do
+		ours = socket_is_ours(source);
+	while (ours < 0 && make_room(guises));
+	return ours == 0;
 }
 
 static int open_guise(struct guises *guises, const union inet *from)
@@ -100,8 +113,7 @@ static int open_guise(struct guises *guises, const union inet *from)
 
 	do
 		fd = socket_send_from(&from->any, inet_len(from), guises->mark);
-	while (fd < 0 && (errno == EMFILE || errno == ENFILE) && !list_empty(&guises->order) &&
-	       (drop(guises, oldest(guises)), true));
+	while (fd < 0 && make_room(guises));
 	return fd;
 }
 
@@ -164,7 +176,7 @@ int guise_take(struct guises *guises, const struct endpoint *source, const union
 		return -1;
 	guise = find(guises, &from);
 	errno = EADDRNOTAVAIL;
-	if (!guise && can_be(&address))
+	if (!guise && can_be(guises, &address))
 		guise = new_guise(guises, &from);
 	if (!guise)
 		return -1;

@@ -254,7 +254,7 @@ bool service_listens_at(const struct service *service, const struct endpoint *at
 		if (all[i].port != at->port)
 			continue;
 		address_of(all[i].source.fd, getsockname, &bound);
-		if (covers(&bound, &to, socket_is_ours(&to) ? &to : &bound))
+		if (covers(&bound, &to, socket_is_ours(&to) != 0 ? &to : &bound))
 			return true;
 	}
 	return false;

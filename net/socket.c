@@ -451,15 +451,15 @@ bool socket_name(int fd, struct sockaddr_storage *name)
 }
 
 /* Whoever writes to himself does so from the address he writes to; nothing is sent. */
-bool socket_is_ours(const struct address *address)
+int socket_is_ours(const struct address *address)
 {
 	struct sockaddr_storage at, from;
 	socklen_t len = address_socket(address, 9, &at);
 	struct address self = { .family = 0 };
-	int fd = len > 0 ? open_datagram(at.ss_family) : -1;
+	int fd = open_datagram(at.ss_family);
 
 	if (fd < 0)
-		return false;
+		return -1;
 	if (connect(fd, (struct sockaddr *)&at, len) == 0 && socket_name(fd, &from))
 		address_from_socket(&self, (struct sockaddr *)&from);
 	close(fd);

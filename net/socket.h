@@ -89,7 +89,7 @@ bool socket_segments(int fd);
 /* The address of ours that a connection came to. False if it is no more. */
 bool socket_name(int fd, struct sockaddr_storage *name);
 
-/* True if this is an address of this machine. */
-bool socket_is_ours(const struct address *address);
+/* 1: this is an address of this machine. 0: it is not. -1 with errno: it cannot be told now. */
+int socket_is_ours(const struct address *address);
 
 #endif

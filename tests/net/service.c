@@ -168,6 +168,17 @@ static void test_own_address(void **state)
 	assert_true(service_is_reached_by(&wild, own));
 	assert_false(service_is_reached_by(&wild, other));
 	assert_false(service_is_reached_by(&world.server, own));
+	struct endpoint where = { .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 } };
+
+	where.port = ntohs(at.sin_port);
+	assert_true(service_listens_at(&wild, &where, false));
+	assert_false(service_listens_at(&wild, &where, true));
+	assert_false(service_listens_at(&world.server, &where, false));
+	memcpy(where.host, "\306\063\144\007", 4); /* not this machine's */
+	assert_false(service_listens_at(&wild, &where, false));
+	memcpy(where.host, "\177\000\000\001", 4);
+	where.port++;
+	assert_false(service_listens_at(&wild, &where, false));
 	close(own);
 	close(other);
 	close(listener);

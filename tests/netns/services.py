@@ -112,7 +112,7 @@ def start_server(lab, stage, **config):
     return program, {key: keys[key] for key in ("server_port", "password", "method", "mode")}
 
 
-def start_redir(lab, stage, version=4, args=(), server=None, server_name=None, prefix=(), **config):
+def start_redir(lab, stage, version=4, args=(), server=None, server_name=None, prefix=(), env=None, **config):
     """ss-redir on the router, for both versions of IP, in front of an ss-server that is reached by IP `version`."""
     if server is None:
         server, keys = start_server(lab, stage)
@@ -120,7 +120,7 @@ def start_redir(lab, stage, version=4, args=(), server=None, server_name=None, p
         server, keys = server
     config = {"server": server_name or lab.SERVER[version], **keys, "local_address": "::", "local_port": kit.free_port(), **config}
     with lab.router:
-        redir = stage.serve("redir", config, args, prefix=prefix, port=config["local_port"] if config["mode"] != "udp_only" else None)
+        redir = stage.serve("redir", config, args, prefix=prefix, env=env, port=config["local_port"] if config["mode"] != "udp_only" else None)
     if config["mode"] != "tcp_only":
         kit.eventually(lambda: "UDP relay enabled" in redir.log(), "ss-redir takes datagrams")
     redir.port = config["local_port"]

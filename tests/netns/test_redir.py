@@ -2,15 +2,12 @@
 server's address; and what comes back comes from whom the client wrote to.
 """
 import contextlib
-import json
-import re
 import socket
 
 import kit
 import pytest
-from lab import family_of
-from rules import BY_HAND
-from services import EchoTarget, UdpEcho, start_redir, start_server
+from rules import BY_HAND, Nft
+from services import EchoTarget, UdpEcho, start_redir
 
 pytestmark = pytest.mark.ours
 
@@ -43,6 +40,22 @@ def test_tcp(lab, stage, tcp, version):
         sock.shutdown(socket.SHUT_WR)
         assert sock.recv(1) == b""
     assert target.sources == [lab.EXIT[version]]
+
+
+@pytest.mark.parametrize("args", ([], ["-T"]), ids=("redirect", "tproxy"))
+def test_workers(lab, stage, version, args):
+    """Several processes; what comes to any of them is answered from whom it was for."""
+    tcp, udp = stage.add(EchoTarget(lab, lab.TARGET[version])), stage.add(UdpEcho(lab, lab.TARGET[version]))
+    redir = start_redir(lab, stage, args=[*args, "--workers", "3"])
+    rules = Nft(lab.router)
+    rules.tproxy("tcp", redir.port) if args else rules.redirect(redir.port)
+    rules.tproxy("udp", redir.port)
+    for _ in range(12):
+        with contextlib.closing(tcp.connect(lab.client)) as sock:
+            sock.sendall(b"hello")
+            assert kit.read(sock, 5) == b"hello"
+        assert udp.ask(lab.client, b"hello") == b"hello"
+    assert tcp.sources == [lab.EXIT[version]] * 12 and udp.sources == [lab.EXIT[version]]
 
 
 def test_udp(lab, stage, rules, version):
