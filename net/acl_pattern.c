@@ -330,9 +330,12 @@ static void read_alternatives(struct reader *r)
 
 	for (;;) {
 		read_sequence(r);
-		if (r->to->why || !skip(r, "|"))
+		bool more = skip(r, "|");
+		r->alternatives |= r->depth == 0 && more;
+		if (r->depth == 0 && r->alternatives && r->to->size == at)
+			fail(r, "an alternative is empty: it would match every name");
+		if (r->to->why || !more)
 			break;
-		r->alternatives |= r->depth == 0;
 		acl_program_split(r->to, at, 1);
 		acl_program_emit(r->to, ACL_OP_JUMP, 0, last);
 		last = (int)r->to->size - 1;
