@@ -17,8 +17,8 @@ struct applet {
 };
 
 static const struct applet applets[] = {
-	{ "ss-local", local_main }, { "ss-server", server_main }, { "ss-tunnel", tunnel_main },
-	{ "ss-redir", redir_main }, { "ss-manager", NULL },	  { "ss-key", key_main },
+	{ "ss-local", local_main }, { "ss-server", server_main },   { "ss-tunnel", tunnel_main },
+	{ "ss-redir", redir_main }, { "ss-manager", manager_main }, { "ss-key", key_main },
 	{ "ss-nat", nat_main },	    { "ss-acl", acl_main },
 };
 

@@ -182,6 +182,8 @@ static void begin(int argc, char **argv)
 	settings_read(settings, applet.kind->program, argc, argv);
 	settings->socket.several = settings->workers > 1;
 	log_open(settings->name, settings->syslog, settings->verbose);
+	if (!settings->nofile)
+		process_raise_limit(applet.kind->descriptors);
 	applet.descriptors = process_limits(settings->nofile);
 	if (settings->pid_file)
 		process_daemon(settings->pid_file);

@@ -12,6 +12,8 @@ int local_main(int argc, char **argv);
 int server_main(int argc, char **argv);
 int tunnel_main(int argc, char **argv);
 int redir_main(int argc, char **argv);
+int manager_main(int argc, char **argv);
+int ctl_main(int argc, char **argv);
 int key_main(int argc, char **argv);
 int nat_main(int argc, char **argv);
 int acl_main(int argc, char **argv);
@@ -26,6 +28,9 @@ struct applet_kind {
 	/* How many services there are: one for each place of a server, each tunnel, each port of
 	 * ss-redir. NULL: one. */
 	unsigned (*count)(const struct settings *settings);
+
+	unsigned long
+		descriptors; /* that it would like to have, if nobody says anything else; 0: no wish */
 
 	/* Copy from the settings what only this applet uses, for the i-th service. */
 	void (*configure)(struct service *service, const struct settings *settings, unsigned i);

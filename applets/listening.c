@@ -12,8 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* `::` stands for both families, unless an IPv4 address of the same port is listed too. */
-static bool v6only(const struct endpoint *at, const struct endpoint *all, unsigned n)
+bool applet_v6only(const struct endpoint *at, const struct endpoint *all, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (all[i].type == ENDPOINT_IPV4 && all[i].port == at->port)
@@ -21,26 +20,33 @@ static bool v6only(const struct endpoint *at, const struct endpoint *all, unsign
 	return false;
 }
 
+const char *applet_resolve(const struct endpoint *name, struct endpoint *literal)
+{
+	struct lookup lookup = { 0 };
+	enum resolve_status status;
+
+	*literal = *name;
+	if (name->type != ENDPOINT_NAME)
+		return NULL;
+	status = resolve_wait(&lookup, name->host);
+	if (status == RESOLVE_OK)
+		endpoint_from_address(literal, &lookup.answer->addresses[0], name->port);
+	resolve_release(&lookup);
+	if (status == RESOLVE_OK)
+		return NULL;
+	return status == RESOLVE_NOT_FOUND ? "this is no address, and there is no such name"
+					   : "this is no address, and no name server answers";
+}
+
 /* Listen on an address, or on the first address of a name. NULL, or why that failed. */
 static const char *listen_on(struct service *service, const struct endpoint *at, bool only6,
 			     int (*begin)(struct service *, const struct endpoint *, bool))
 {
-	struct endpoint literal = *at;
+	struct endpoint literal;
+	const char *why = applet_resolve(at, &literal);
 
-	if (at->type == ENDPOINT_NAME) {
-		struct lookup lookup = { 0 };
-
-		enum resolve_status status = resolve_wait(&lookup, at->host);
-
-		if (status != RESOLVE_OK) {
-			resolve_release(&lookup);
-			return status == RESOLVE_NOT_FOUND
-				       ? "this is no address, and there is no such name"
-				       : "this is no address, and no name server answers";
-		}
-		endpoint_from_address(&literal, &lookup.answer->addresses[0], at->port);
-		resolve_release(&lookup);
-	}
+	if (why)
+		return why;
 	return begin(service, &literal, only6) < 0 ? strerror(errno) : NULL;
 }
 
@@ -67,7 +73,7 @@ static unsigned listen_on_each(struct applet *applet, unsigned i, const char *li
 
 	for (unsigned a = 0; a < n; a++) {
 		struct service *service = &applet->services[i];
-		bool only6 = v6only(&at[a], at, n);
+		bool only6 = applet_v6only(&at[a], at, n);
 		const char *why = listen_on(service, &at[a], only6, begin);
 
 		endpoint_print(&at[a], text, sizeof(text));
@@ -96,7 +102,7 @@ void applet_listen(struct applet *applet)
 			listeners += listen_on_each(applet, i, applet->kind->listening_udp,
 						    service_listen_datagrams);
 	}
-	if (listeners == 0)
+	if (listeners == 0 && applet->service_count > 0)
 		die("failed to listen on any address");
 }
 
@@ -113,7 +119,7 @@ static bool is_plugins_business(const struct applet *applet, const struct upstre
 /* A server's name that does not exist is a mistake; one that nobody answers for may be known later. */
 void applet_check_upstreams(struct applet *applet)
 {
-	struct upstreams *upstreams = applet->services[0].upstreams;
+	struct upstreams *upstreams = applet->services[0].upstreams; /* none, without services */
 
 	for (unsigned i = 0; upstreams && i < upstreams->count && !reactor_stopping(); i++) {
 		const struct endpoint *where = &upstreams->all[i].where;

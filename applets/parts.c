@@ -6,5 +6,6 @@
 const struct applet_part *const applet_parts[] = {
 	&plugins_part,
 	&nat_part,
+	&manager_part,
 	NULL,
 };

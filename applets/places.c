@@ -40,7 +40,7 @@ static bool serves(const struct applet *applet, enum mode excluded)
 	for (unsigned i = 0; i < applet->service_count; i++)
 		if (applet_mode(applet, i) != excluded)
 			return true;
-	return false;
+	return applet->service_count == 0; /* a manager's may do either */
 }
 
 /* Answers may need sockets, too. */
@@ -64,7 +64,7 @@ static unsigned datagram_workers(const struct applet *applet)
 {
 	unsigned n = applet->settings.workers;
 
-	return n < applet->service_count ? n : applet->service_count;
+	return n < applet->service_count || !applet->service_count ? n : applet->service_count;
 }
 
 /* UDP takes a quarter of the descriptors at most, or what the settings say, but never so many that TCP has less than a
@@ -102,9 +102,8 @@ static uint32_t session_limit(const struct applet *applet)
 	return (uint32_t)(limit > 0 ? limit : 1);
 }
 
-static void make_service(struct applet *applet, unsigned i)
+void applet_fill(struct applet *applet, struct service *service)
 {
-	struct service *service = &applet->services[i];
 	const struct settings *settings = &applet->settings;
 
 	*service = (struct service){
@@ -117,21 +116,46 @@ static void make_service(struct applet *applet, unsigned i)
 		.udp_timeout = (uint64_t)settings->udp_timeout * 1000,
 		.mtu = settings->mtu,
 	};
-	applet->kind->configure(service, settings, i);
+}
+
+void applet_lend(const struct applet *applet, struct wire_key *key)
+{
+	key->replay = applet->replay;
+	key->packet_replay = applet->packet_replay;
+	key->packet_padding = applet->settings.udp_padding;
+	key->salts = applet->salts;
+}
+
+struct users *applet_users(const struct settings_place *place)
+{
+	struct users *users = users_open(place->user_count);
+
+	for (unsigned i = 0; users && i < place->user_count; i++) {
+		const struct settings_user *user = &place->users[i];
+
+		if (users_add(users, user->name, user->key, place->key.key_len) != USERS_ADDED) {
+			users_close(users);
+			users = NULL;
+		}
+	}
+	return users;
+}
+
+static void make_service(struct applet *applet, unsigned i)
+{
+	struct service *service = &applet->services[i];
+
+	applet_fill(applet, service);
 	service->number = i;
-	service->key.replay = applet->replay;
-	service->key.packet_replay = applet->packet_replay;
-	service->key.packet_padding = settings->udp_padding;
-	service->key.salts = applet->salts;
+	applet->kind->configure(service, &applet->settings, i);
+	applet_lend(applet, &service->key);
 	if (applet->kind->role->near_sealed)
 		service->plugin = applet_plugin(applet, i);
 	service->key.split_reads = service_is_plugged(service, false);
 	for (unsigned u = 0; service->upstreams && u < service->upstreams->count; u++) {
 		struct upstream *upstream = &service->upstreams->all[u];
 
-		upstream->key.replay = applet->replay;
-		upstream->key.packet_replay = applet->packet_replay;
-		upstream->key.packet_padding = settings->udp_padding;
+		applet_lend(applet, &upstream->key);
 		upstream->plugin = applet_plugin(applet, upstream->place);
 	}
 	if (service_init(service) < 0)
@@ -211,7 +235,7 @@ void applet_make(struct applet *applet)
 	if (applet->kind->role->near_sealed)
 		open_salts(applet);
 	applet_make_plugins(applet);
-	applet->services = calloc(applet->service_count, sizeof(*applet->services));
+	applet->services = calloc(applet->service_count + 1, sizeof(*applet->services));
 	if (!applet->services)
 		die("no memory for %u services", applet->service_count);
 	for (unsigned i = 0; i < applet->service_count; i++)

@@ -23,10 +23,9 @@ static const struct {
 
 enum { WORDS = sizeof words / sizeof words[0] };
 
-const struct answer_form answer_list = { "[", "\n\t", ",\n\t", "\n]", "\n]" };
-const struct answer_form answer_ping = { "stat: {", "", ",", "}", "}" };
-const struct answer_form answer_stats = { "{\"ports\":[", "\n", ",\n", "\n]}",
-					  "\n],\"more\":true}" };
+const struct reply_form reply_list = { "[", "\n\t", ",\n\t", "\n]", "\n]" };
+const struct reply_form reply_ping = { "stat: {", "", ",", "}", "}" };
+const struct reply_form reply_stats = { "{\"ports\":[", "\n", ",\n", "\n]}", "\n],\"more\":true}" };
 
 static bool ends_word(char c)
 {
@@ -113,50 +112,50 @@ int request_report(const struct json *object, uint16_t *port, uint64_t *bytes)
 
 /* --- answers */
 
-static void put(struct answer *answer, const char *text, size_t n)
+static void put(struct reply *reply, const char *text, size_t n)
 {
-	memcpy(answer->bytes + answer->n, text, n);
-	answer->n += n;
+	memcpy(reply->bytes + reply->n, text, n);
+	reply->n += n;
 }
 
-static void put_text(struct answer *answer, const char *text)
+static void put_text(struct reply *reply, const char *text)
 {
-	put(answer, text, strlen(text));
+	put(reply, text, strlen(text));
 }
 
-void answer_begin(struct answer *answer, const struct answer_form *form,
-		  void (*send)(void *, const char *, size_t), void *to)
+void reply_begin(struct reply *reply, const struct reply_form *form,
+		 void (*send)(void *, const char *, size_t), void *to)
 {
-	answer->form = form;
-	answer->send = send;
-	answer->to = to;
-	answer->items = 0;
-	answer->n = 0;
-	put_text(answer, form->begin);
+	reply->form = form;
+	reply->send = send;
+	reply->to = to;
+	reply->items = 0;
+	reply->n = 0;
+	put_text(reply, form->begin);
 }
 
-static void finish(struct answer *answer, const char *end)
+static void finish(struct reply *reply, const char *end)
 {
-	put_text(answer, end);
-	answer->send(answer->to, answer->bytes, answer->n);
+	put_text(reply, end);
+	reply->send(reply->to, reply->bytes, reply->n);
 }
 
-void answer_add(struct answer *answer, const char *item, size_t n)
+void reply_add(struct reply *reply, const char *item, size_t n)
 {
-	const struct answer_form *form = answer->form;
+	const struct reply_form *form = reply->form;
 	size_t frame = strlen(form->next) + strlen(form->end_more);
 
 	if (n > REQUEST_MAX - frame - strlen(form->begin))
 		return;
-	if (answer->n + n + frame > REQUEST_MAX) {
-		finish(answer, form->end_more);
-		answer_begin(answer, form, answer->send, answer->to);
+	if (reply->n + n + frame > REQUEST_MAX) {
+		finish(reply, form->end_more);
+		reply_begin(reply, form, reply->send, reply->to);
 	}
-	put_text(answer, answer->items++ ? form->next : form->first);
-	put(answer, item, n);
+	put_text(reply, reply->items++ ? form->next : form->first);
+	put(reply, item, n);
 }
 
-void answer_end(struct answer *answer)
+void reply_end(struct reply *reply)
 {
-	finish(answer, answer->form->end);
+	finish(reply, reply->form->end);
 }

@@ -48,15 +48,15 @@ const char *request_text(const struct json *object, const char *name);
 int request_report(const struct json *object, uint16_t *port, uint64_t *bytes);
 
 /* A list that may take several datagrams, each of which is valid by itself. */
-struct answer_form {
+struct reply_form {
 	const char *begin, *first, *next, *end;
 	const char *end_more; /* in the place of `end`, if another datagram follows */
 };
 
-extern const struct answer_form answer_list, answer_ping, answer_stats;
+extern const struct reply_form reply_list, reply_ping, reply_stats;
 
-struct answer {
-	const struct answer_form *form;
+struct reply {
+	const struct reply_form *form;
 	void (*send)(void *to, const char *bytes, size_t n); /* one datagram */
 	void *to;
 	unsigned items; /* in this datagram */
@@ -64,11 +64,11 @@ struct answer {
 	char bytes[REQUEST_MAX];
 };
 
-void answer_begin(struct answer *answer, const struct answer_form *form,
-		  void (*send)(void *, const char *, size_t), void *to);
+void reply_begin(struct reply *reply, const struct reply_form *form,
+		 void (*send)(void *, const char *, size_t), void *to);
 
 /* One item more; one that does not fit into a datagram is left out. */
-void answer_add(struct answer *answer, const char *item, size_t n);
-void answer_end(struct answer *answer);
+void reply_add(struct reply *reply, const char *item, size_t n);
+void reply_end(struct reply *reply);
 
 #endif

@@ -16,6 +16,8 @@
 
 #include <sys/types.h>
 
+struct manager;
+
 struct applet {
 	const struct applet_kind *kind;
 	struct settings settings;
@@ -33,6 +35,7 @@ struct applet {
 	struct plugin *plugins; /* one for each place of the settings; or NULL */
 	unsigned plugin_count;
 	int status; /* the exit status, if the program ends by itself */
+	struct manager *manager;
 };
 
 /* Something that the main process looks after besides the services: a plugin, rules in the kernel. Each
@@ -55,6 +58,8 @@ struct applet_part {
 extern const struct applet_part *const applet_parts[];
 extern const struct applet_part nat_part;
 
+extern const struct applet_part manager_part;
+
 /* What the i-th service does. (places.c) */
 enum mode applet_mode(const struct applet *applet, unsigned i);
 
@@ -75,8 +80,21 @@ bool applet_reload_rules(struct applet *applet);
 /* Fill in the services, open what they share. Dies if there is not enough memory. */
 void applet_make(struct applet *applet);
 
+/* What every service has, but for its key; what every key is lent by the program; a table of a place's users, whose
+ * names and keys were compared when they were read (NULL: no memory). */
+void applet_fill(struct applet *applet, struct service *service);
+void applet_lend(const struct applet *applet, struct wire_key *key);
+struct users *applet_users(const struct settings_place *place);
+
 /* Bind all listeners. Dies if there is none. (listening.c) */
 void applet_listen(struct applet *applet);
+
+/* `::` stands for both families, unless an IPv4 address of the same port is among all[0..n), too. */
+bool applet_v6only(const struct endpoint *at, const struct endpoint *all, unsigned n);
+
+/* The first address of a name to listen at, turning the reactor until there is one; an address stays what it is.
+ * NULL, or why there is none. */
+const char *applet_resolve(const struct endpoint *name, struct endpoint *literal);
 
 /* Look up the servers' names. Dies if there is no such name; stops early if the program is to. */
 void applet_check_upstreams(struct applet *applet);

@@ -1,7 +1,7 @@
 /*
  * ss-server: the near side is sealed; the first opened bytes say where to go.
  */
-#include "applets/applet.h"
+#include "applets/running.h"
 #include "core/log.h"
 #include "net/handshake.h"
 #include "net/users.h"
@@ -12,29 +12,12 @@ static const struct role server_role = {
 	.near_sealed = true,
 };
 
-/* A table of a place's users, whose names and keys were compared when they were read; NULL: no
- * memory. */
-static struct users *list_users(const struct settings_place *place)
-{
-	struct users *users = users_open(place->user_count);
-
-	for (unsigned i = 0; users && i < place->user_count; i++) {
-		const struct settings_user *user = &place->users[i];
-
-		if (users_add(users, user->name, user->key, place->key.key_len) != USERS_ADDED) {
-			users_close(users);
-			users = NULL;
-		}
-	}
-	return users;
-}
-
 static void configure(struct service *service, const struct settings *settings, unsigned i)
 {
 	const struct settings_place *place = settings_place(settings, i);
 
 	service->key = place->key;
-	if (place->users && !(service->key.users = list_users(place)))
+	if (place->users && !(service->key.users = applet_users(place)))
 		die("no memory for %u users", place->user_count);
 }
 
@@ -45,7 +28,7 @@ static void reload(struct service *services, const struct settings *settings)
 	unsigned count = 0;
 
 	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
-		struct users *fresh = place->users ? list_users(place) : NULL;
+		struct users *fresh = place->users ? applet_users(place) : NULL;
 
 		if (fresh)
 			services[i].key.users = users_replace(services[i].key.users, fresh);

@@ -79,7 +79,8 @@ static const struct option_row rows[] = {
 	{ KEY("tunnels"), FOR(T), FIELD(CUSTOM, tunnels), .custom = value_tunnels },
 
 	/* what lies on the wire */
-	{ KEY("servers"), FOR(ALL), FIELD(CUSTOM, top), .custom = value_servers },
+	{ KEY("servers"), FOR(RELAYS), FIELD(CUSTOM, top), .custom = value_servers },
+	{ KEY("servers"), FOR(M), FIELD(CUSTOM, elements), .custom = value_servers },
 	{ KEY("users"), FOR(S), FIELD(CUSTOM, top.users), .custom = value_users },
 	{ FLAG('k', "password", "PASSWORD"), KEY("password"), FOR(ALL), FIELD(STRING, top.password),
 	  .custom = value_password, BITS(SECRET),
@@ -204,10 +205,8 @@ static const struct option_row rows[] = {
 	  HELP("receive buffer of outgoing connections") },
 
 	/* rules, plugins, managers */
-	{ FLAG(0, "acl", "FILE"), KEY("acl"), FOR(L | S | R), FIELD(STRING, acl),
+	{ FLAG(0, "acl", "FILE"), KEY("acl"), FOR(ALL & ~T), FIELD(STRING, acl),
 	  HELP("access control list, see ss-acl(5)") },
-	{ FLAG(0, "acl", "FILE"), KEY("acl"), FOR(M), FIELD(STRING, acl), BITS(UNBUILT),
-	  HELP("access control list") },
 	{ FLAG(0, "plugin", "PROGRAM"), KEY("plugin"), FOR(M), FIELD(STRING, top.plugin),
 	  BITS(UNBUILT),
 	  HELP("program (SIP003) that carries connections between client and server") },

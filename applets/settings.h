@@ -167,6 +167,7 @@ struct settings {
 	unsigned dscp_rules;
 	struct settings_port *port_password;
 	unsigned ports;
+	bool ports_read; /* they, and `servers`, were read and are not looked at yet */
 	char *manager_address, *executable, *workdir;
 
 	/* Between parsing and checking only. */
@@ -204,6 +205,9 @@ const struct settings_place *settings_place(const struct settings *settings, uns
  * with the reason. It is given back with settings_free_place(). */
 int settings_read_place(struct settings *settings, struct settings_place *place,
 			const struct json *object, struct options_reason *reason);
+/* The same of the i-th of `port_password`. */
+int settings_read_port(struct settings *settings, unsigned i, struct settings_place *place,
+		       struct options_reason *reason);
 void settings_free_place(const struct settings *settings, struct settings_place *place);
 
 /* Free the list `servers`, of which nothing is needed any more. */

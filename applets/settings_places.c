@@ -302,11 +302,72 @@ static int finish(struct settings *s, struct settings_place *place, struct optio
 	return 0;
 }
 
+void settings_free_place(const struct settings *s, struct settings_place *place)
+{
+	struct options o = settings_element(place, s->program, NULL);
+
+	options_free(&o);
+	value_free_place(place);
+}
+
+int settings_read_place(struct settings *s, struct settings_place *place, const struct json *object,
+			struct options_reason *reason)
+{
+	struct options o = settings_element(place, s->program, reason);
+	int result;
+
+	*place = (struct settings_place){ .method = NULL };
+	result = options_json(&o, "request", object);
+	if (result == 0 && !place->method)
+		place->method = s->top.method;
+	if (result == 0)
+		result = check_address(s, place, reason) < 0 ||
+			 check_secret(s, place, reason) < 0 || finish(s, place, reason) < 0;
+	if (result)
+		settings_free_place(s, place);
+	return result ? -1 : 0;
+}
+
+int settings_read_port(struct settings *s, unsigned i, struct settings_place *place,
+		       struct options_reason *reason)
+{
+	const struct settings_port *port = &s->port_password[i];
+
+	*place = (struct settings_place){
+		.method = s->top.method,
+		.server_port = port->port,
+		.password = strdup(port->password),
+	};
+	if (place->password && finish(s, place, reason) == 0)
+		return 0;
+	if (place->password)
+		settings_about(reason, "port %u", (unsigned)port->port);
+	else
+		settings_fail(reason, OPTIONS_FATAL, "the ports do not fit into memory");
+	settings_free_place(s, place);
+	return -1;
+}
+
+/* Ports have their passwords in another list. */
+static int try_ports(struct settings *s, struct options_reason *reason)
+{
+	struct settings_place place;
+
+	for (unsigned i = 0; i < s->ports; i++) {
+		if (settings_read_port(s, i, &place, reason) < 0)
+			return -1;
+		settings_free_place(s, &place);
+	}
+	return 0;
+}
+
 int places_finish(struct settings *s, struct options_reason *reason)
 {
 	for (unsigned i = 0; settings_place(s, i); i++)
 		if (finish(s, place_at(s, i), reason) < 0)
 			return -1;
+	if (try_ports(s, reason) < 0)
+		return -1;
 	return check_looks(s, reason);
 }
 
@@ -335,32 +396,6 @@ void places_forget(struct settings *s)
 		forget_texts(&s->elements[i]);
 }
 
-int settings_read_place(struct settings *s, struct settings_place *place, const struct json *object,
-			struct options_reason *reason)
-{
-	struct options o = settings_element(place, s->program, reason);
-	int result;
-
-	*place = (struct settings_place){ .method = NULL };
-	result = options_json(&o, "request", object);
-	if (result == 0 && !place->method)
-		place->method = s->top.method;
-	if (result == 0)
-		result = check_address(s, place, reason) < 0 ||
-			 check_secret(s, place, reason) < 0 || finish(s, place, reason) < 0;
-	if (result)
-		settings_free_place(s, place);
-	return result ? -1 : 0;
-}
-
-void settings_free_place(const struct settings *s, struct settings_place *place)
-{
-	struct options o = settings_element(place, s->program, NULL);
-
-	options_free(&o);
-	value_free_place(place);
-}
-
 void settings_drop_servers(struct settings *s)
 {
 	value_free_elements(s);
@@ -377,6 +412,7 @@ static void exchange(void *a, void *b, size_t n)
 
 void places_exchange_ports(struct settings *s, struct settings *fresh)
 {
+	s->ports_read = true;
 	exchange(&s->port_password, &fresh->port_password, sizeof s->port_password);
 	exchange(&s->ports, &fresh->ports, sizeof s->ports);
 	exchange(&s->elements, &fresh->elements, sizeof s->elements);

@@ -8,6 +8,7 @@
 #include "applets/secret.h"
 #include "applets/settings_table.h"
 #include "applets/version.h"
+#include "applets/workdir.h"
 #include "core/log.h"
 
 #include <errno.h>
@@ -110,6 +111,8 @@ char *settings_absolute(char *path)
 
 int settings_check(struct settings *s, struct options_reason *reason)
 {
+	struct endpoint port;
+
 	if (places_complete(s, reason) < 0)
 		return -1;
 	if (s->program & PROGRAM_CLIENTS)
@@ -122,6 +125,9 @@ int settings_check(struct settings *s, struct options_reason *reason)
 	s->config = settings_absolute(s->config);
 	s->pid_file = settings_absolute(s->pid_file);
 	s->acl = settings_absolute(s->acl);
+	s->workdir = settings_absolute(s->workdir);
+	if (s->manager_address && !workdir_is_port(s->manager_address, &port))
+		s->manager_address = settings_absolute(s->manager_address);
 	return places_finish(s, reason);
 }
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIELDS = 6, HOME = 5 /* of an entry in the file of users */ };
+
 /* Digits only; (id)-1 means "leave it" to the system calls that change ids. */
 static bool parse_id(const char *text, uint32_t *id)
 {
@@ -28,10 +30,10 @@ static bool parse_id(const char *text, uint32_t *id)
 }
 
 /* Cut a line at its colons; fields that are missing are NULL. */
-static void split(char *line, char *fields[4])
+static void split(char *line, char *fields[FIELDS])
 {
 	line[strcspn(line, "\r\n")] = 0;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < FIELDS; i++)
 		fields[i] = strsep(&line, ":");
 }
 
@@ -41,7 +43,7 @@ static bool find_user(struct account *account, const char *who, const char *path
 	uint32_t wanted = 0, uid, gid;
 	bool number = parse_id(who, &wanted), found = false;
 	FILE *file = fopen(path, "re");
-	char *line = NULL, *fields[4];
+	char *line = NULL, *fields[FIELDS];
 	size_t size = 0;
 
 	while (file && getline(&line, &size, file) >= 0) {
@@ -94,7 +96,7 @@ static bool has_group(const struct account *account, gid_t gid)
 static int find_groups(struct account *account, const char *name, const char *path)
 {
 	FILE *file = fopen(path, "re");
-	char *line = NULL, *fields[4];
+	char *line = NULL, *fields[FIELDS];
 	size_t size = 0;
 	uint32_t gid;
 	int result = 0;
@@ -128,4 +130,22 @@ int account_find(struct account *account, const char *who, const char *passwd, c
 	}
 	free(name);
 	return result;
+}
+
+char *account_home(uid_t uid, const char *passwd)
+{
+	FILE *file = fopen(passwd, "re");
+	char *line = NULL, *fields[FIELDS], *home = NULL;
+	size_t size = 0;
+	uint32_t entry;
+
+	while (file && !home && getline(&line, &size, file) >= 0) {
+		split(line, fields);
+		if (parse_id(fields[2], &entry) && entry == uid && fields[HOME])
+			home = strdup(fields[HOME]);
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return home;
 }

@@ -22,4 +22,7 @@ struct account {
  * fit: the account is filled with as many as do. Allocates while it reads. */
 int account_find(struct account *account, const char *who, const char *passwd, const char *group);
 
+/* The home directory of the user with this number, allocated; NULL: there is no entry. */
+char *account_home(uid_t uid, const char *passwd);
+
 #endif

@@ -59,6 +59,15 @@ void process_start(void)
 	sigaction(SIGXFSZ, &ignore, NULL); /* a log file may hit its limit */
 }
 
+void process_raise_limit(unsigned long nofile)
+{
+	struct rlimit have, want = { nofile, nofile };
+
+	if (getrlimit(RLIMIT_NOFILE, &have) == 0 && have.rlim_max != RLIM_INFINITY &&
+	    have.rlim_max < nofile && setrlimit(RLIMIT_NOFILE, &want) < 0)
+		log_debug("the limit of open files stays at %lu", (unsigned long)have.rlim_max);
+}
+
 unsigned long process_limits(unsigned long nofile)
 {
 	struct rlimit none = { 0, 0 }, have = { 0, 0 }, want;

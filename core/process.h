@@ -43,6 +43,10 @@ void process_start(void);
  * like (/proc/PID/status stays readable). Returns how many descriptors are allowed now. */
 unsigned long process_limits(unsigned long nofile);
 
+/* Before process_limits(): let the system allow so many, if it may be asked to (root). Else nothing changes, and
+ * nothing is said. */
+void process_raise_limit(unsigned long nofile);
+
 /* Go on in the background. The parent waits for process_ready() of its child and exits with 0; if
  * the child ends before, with the child's status, or 255. In the child: a session of its own,
  * directory "/", umask 077; the standard streams stay until process_ready(). To be called before
@@ -88,6 +92,11 @@ void process_no_new_privs(void);
 
 /* No core dumps, no attaching: part of process_limits(). */
 void process_no_dumps(void);
+
+/* Run serve(end, arg) in a process of its own, which has nothing open but `end`, the standard streams and the
+ * memory of this one: `end` is readable when we have closed *ours or are no more, also if we are killed. It lives
+ * on through signals that end programs in good order. Its number, or -1 with errno. */
+pid_t process_helper(int *ours, int (*serve)(int end, void *arg), void *arg);
 
 /* What signals do; each is called by the reactor, never inside a handler. NULL: as said here. */
 struct process_calls {

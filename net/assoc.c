@@ -49,18 +49,6 @@ static struct assoc *oldest(const struct assocs *assocs)
 					  : container_of(assocs->order.next, struct assoc, link);
 }
 
-void assocs_cut(struct assocs *assocs, const struct service *service)
-{
-	for (struct list *l = assocs->order.next, *next; l != &assocs->order && service->assocs > 0;
-	     l = next) {
-		struct assoc *a = container_of(l, struct assoc, link);
-
-		next = l->next;
-		if (a->service == service)
-			assoc_close(a, "its port is closed");
-	}
-}
-
 void assocs_end(struct assocs *assocs)
 {
 	while (!list_empty(&assocs->order))
@@ -178,6 +166,11 @@ static void unlist(struct assoc *a)
 const char *assoc_client(const struct assoc *a, char *to, size_t n)
 {
 	return socket_print(&a->client.any, true, to, n);
+}
+
+struct user *assoc_user(const struct assoc *a)
+{
+	return a->by_id ? a->peers[0].user : NULL;
 }
 
 /* A name server's answer is all that comes; who asks again does so from another port. */
@@ -357,8 +350,7 @@ void assoc_close(struct assoc *a, const char *why)
 	unlist(a);
 	list_remove(&a->link);
 	a->service->assocs--;
-	if (a->by_id)
-		user_leave(a->peers[0].user, a->up_bytes, a->down_bytes);
+	user_leave(assoc_user(a), a->up_bytes, a->down_bytes);
 	sodium_memzero(&a->own, sizeof a->own);
 	sodium_memzero(a->peers, sizeof a->peers);
 	assocs->live--;

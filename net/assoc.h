@@ -63,9 +63,6 @@ struct assocs {
 /* Room for so many. 0, or -1 with errno. */
 int assocs_open(struct assocs *assocs, uint32_t max);
 
-/* End those of one service. */
-void assocs_cut(struct assocs *assocs, const struct service *service);
-
 /* Ends all; their memory is free after this turn. */
 void assocs_end(struct assocs *assocs);
 void assocs_close(struct assocs *assocs);
@@ -90,6 +87,9 @@ void assoc_touch(struct assoc *assoc);
 int assoc_far(struct assoc *assoc, int which, const union inet *to);
 
 void assoc_close(struct assoc *assoc, const char *why);
+
+/* Whose it is (SIP023), or NULL. */
+struct user *assoc_user(const struct assoc *assoc);
 
 /* "ip:port" of the client; returns `to`. */
 const char *assoc_client(const struct assoc *assoc, char *to, size_t n);

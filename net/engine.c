@@ -10,6 +10,7 @@
 #include "net/salts.h"
 #include "net/service.h"
 #include "net/session.h"
+#include "net/users.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -192,23 +193,57 @@ void engine_close(struct engine *engine)
 }
 
 /* Looks no further once the service has no session left. */
-static void cut_sessions(struct list *list, const struct service *service)
+static void cut_sessions(struct list *list, const struct service *service, bool lost_only)
 {
 	for (struct list *l = list->next, *next; l != list && service->sessions > 0; l = next) {
 		struct session *s = container_of(l, struct session, link);
 
 		next = l->next;
-		if (s->service == service)
+		if (s->service == service &&
+		    (!lost_only || users_lost(service->key.users, s->up_wire.user)))
 			session_close(s, WHY_STOPPED);
 	}
 }
 
-void engine_cut(struct engine *engine, const struct service *service)
+static void cut_assocs(struct list *order, const struct service *service, bool lost_only)
 {
-	cut_sessions(&engine->guests, service);
-	cut_sessions(&engine->strangers, service);
+	for (struct list *l = order->next, *next; l != order && service->assocs > 0; l = next) {
+		struct assoc *a = container_of(l, struct assoc, link);
+
+		next = l->next;
+		if (a->service == service &&
+		    (!lost_only || users_lost(service->key.users, assoc_user(a))))
+			assoc_close(a, "its port is closed");
+	}
+}
+
+void engine_cut(struct engine *engine, const struct service *service, bool lost_only)
+{
+	cut_sessions(&engine->guests, service, lost_only);
+	cut_sessions(&engine->strangers, service, lost_only);
 	if (service->assocs > 0)
-		assocs_cut(&engine->assocs, service);
+		cut_assocs(&engine->assocs.order, service, lost_only);
+}
+
+void engine_count_live(struct engine *engine, const struct service *service)
+{
+	struct users *users = service->key.users;
+	struct list *l;
+
+	users_none_live(users);
+	for (l = engine->guests.next; l != &engine->guests && service->sessions > 0; l = l->next) {
+		const struct session *s = container_of(l, struct session, link);
+
+		if (s->service == service)
+			users_count_live(users, s->up_wire.user, s->up_bytes, s->down_bytes);
+	}
+	for (l = engine->assocs.order.next; service->assocs > 0 && l != &engine->assocs.order;
+	     l = l->next) {
+		const struct assoc *a = container_of(l, struct assoc, link);
+
+		if (a->service == service)
+			users_count_live(users, assoc_user(a), a->up_bytes, a->down_bytes);
+	}
 }
 
 /* The guest that has been idle for longest, or NULL if that is not long. Not looked for again before there

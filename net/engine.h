@@ -72,8 +72,11 @@ int engine_lend(struct engine *engine, struct wire_key *key);
 /* Ends all sessions. */
 void engine_close(struct engine *engine);
 
-/* End the sessions and associations of one service. */
-void engine_cut(struct engine *engine, const struct service *service);
+/* End the sessions and associations of one service; or only those of users that its key has no more. */
+void engine_cut(struct engine *engine, const struct service *service, bool lost_only);
+
+/* Find out what the live sessions and associations of a service have moved for its users. */
+void engine_count_live(struct engine *engine, const struct service *service);
 
 /* Something ran short (descriptors, sessions): end the oldest stranger; if there is none, the guest whose
  * relay has been idle for longest, if that is a minute. False if there is nobody to go. */

@@ -344,22 +344,31 @@ void service_leave_datagrams(struct service *service)
 	}
 }
 
+/* Those that came from another service are watched already, and it may have paused. */
+static int watch(struct listener *listener, bool datagrams)
+{
+	struct source *source = &listener->source;
+
+	if (source->fd < 0) /* another worker has it */
+		return 0;
+	if (source->wake) {
+		reactor_again(source);
+		return 0;
+	}
+	return datagrams ? reactor_watch_input(source, source->fd, carry_near_woken)
+			 : reactor_watch(source, source->fd, READY_IN, listener_woken);
+}
+
 int service_start(struct service *service)
 {
-	timer_init(&service->pause, pause_over);
-	for (unsigned i = 0; i < service->listener_count; i++) {
-		struct source *source = &service->listeners[i].source;
-
-		if (reactor_watch(source, source->fd, READY_IN, listener_woken) < 0)
+	if (!service->pause.fire)
+		timer_init(&service->pause, pause_over);
+	for (unsigned i = 0; i < service->listener_count; i++)
+		if (watch(&service->listeners[i], false) < 0)
 			return -1;
-	}
-	for (unsigned i = 0; i < service->datagram_count; i++) {
-		struct source *source = &service->datagrams[i].source;
-
-		if (source->fd >= 0 &&
-		    reactor_watch_input(source, source->fd, carry_near_woken) < 0)
+	for (unsigned i = 0; i < service->datagram_count; i++)
+		if (watch(&service->datagrams[i], true) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -387,18 +396,19 @@ void service_free(struct service *service)
 	service->listeners = service->datagrams = NULL;
 }
 
-void service_hand_over(struct service *from, struct service *to)
+void service_hand_over(struct service *from, struct service *to, bool datagrams)
 {
-	to->listeners = from->listeners;
-	to->datagrams = from->datagrams;
-	to->listener_count = from->listener_count;
-	to->datagram_count = from->datagram_count;
-	from->listeners = from->datagrams = NULL;
-	from->listener_count = from->datagram_count = 0;
-	for (unsigned i = 0; i < to->listener_count; i++)
-		to->listeners[i].service = to;
-	for (unsigned i = 0; i < to->datagram_count; i++)
-		to->datagrams[i].service = to;
+	struct listener **had = datagrams ? &from->datagrams : &from->listeners;
+	struct listener **has = datagrams ? &to->datagrams : &to->listeners;
+	uint8_t *gave = datagrams ? &from->datagram_count : &from->listener_count;
+	uint8_t *got = datagrams ? &to->datagram_count : &to->listener_count;
+
+	*has = *had;
+	*got = *gave;
+	*had = NULL;
+	*gave = 0;
+	for (unsigned i = 0; i < *got; i++)
+		(*has)[i].service = to;
 }
 
 void service_release(struct service *service)
@@ -421,5 +431,5 @@ void service_end(struct service *service)
 	service->burial.bury = bury;
 	reactor_bury(&service->burial);
 	service_close(service);
-	engine_cut(service->engine, service);
+	engine_cut(service->engine, service, false);
 }

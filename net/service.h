@@ -79,7 +79,7 @@ int service_listen_datagrams(struct service *service, const struct endpoint *at,
 void service_exchange_listener(struct service *service, unsigned i, int fd);
 void service_leave_datagrams(struct service *service);
 
-/* Accept, from the reactor of this process. 0, or -1 with errno. */
+/* Accept, from the reactor of this process; again after listeners were added or taken over. 0, or -1 with errno. */
 int service_start(struct service *service);
 
 /* True if this socket is connected to a listener of the service itself: at the address it is
@@ -110,7 +110,8 @@ void service_end(struct service *service);
 /* A session or an association of the service is buried. */
 void service_release(struct service *service);
 
-/* Give the listeners of `from`, which has been started, to `to`, which has none. */
-void service_hand_over(struct service *from, struct service *to);
+/* Give the listeners of `from`, of TCP or those for datagrams, to `to`, which has none of them; if they are
+ * watched, they stay so. */
+void service_hand_over(struct service *from, struct service *to, bool datagrams);
 
 #endif

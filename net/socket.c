@@ -16,6 +16,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -430,6 +431,23 @@ bool socket_may_reach(const struct socket_options *o, const struct address *addr
 {
 	return (o->source4.family == 0 && o->source6.family == 0) ||
 	       (address->family == 6 ? o->source6.family : o->source4.family) != 0;
+}
+
+int socket_mailbox(const struct sockaddr *address, socklen_t len)
+{
+	int fd = open_datagram(address->sa_family);
+	mode_t mask;
+	int error;
+
+	if (fd < 0)
+		return -1;
+	set(fd, SOL_SOCKET, SO_RCVBUF, NEAR_BUFFER);
+	if (address->sa_family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) < 0)
+		return close_failed(fd);
+	mask = umask(0177);
+	error = len > offsetof(struct sockaddr, sa_data) ? bind(fd, address, len) : 0;
+	umask(mask);
+	return error < 0 ? close_failed(fd) : fd;
 }
 
 int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len)

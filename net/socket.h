@@ -80,6 +80,10 @@ int socket_send_from(const struct sockaddr *from, socklen_t len, unsigned mark);
 /* What is opened to send from may be bound to an address of one family only. */
 bool socket_may_reach(const struct socket_options *options, const struct address *address);
 
+/* A datagram socket of any family, also of paths (which only its owner may write to then), bound to an address
+ * and with room for a burst; bound to none, if the address is no more than a family. fd, or -1 with errno. */
+int socket_mailbox(const struct sockaddr *address, socklen_t len);
+
 /* Connect it anew, to another address of the family. 0, or -1 with errno. */
 int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len);
 

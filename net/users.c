@@ -164,6 +164,49 @@ struct users *users_replace(struct users *old, struct users *fresh)
 	return fresh;
 }
 
+struct users *users_copy(const struct users *users, const char *without, size_t key_len)
+{
+	struct users *copy = users->count < USERS_MAX ? users_open(users->count + 1) : NULL;
+
+	for (size_t i = 0; copy && i < users->count; i++) {
+		const struct user *user = &users->all[i];
+
+		if (without && !strcmp(user->name, without))
+			continue;
+		if (users_add(copy, user->name, user->key, key_len) != USERS_ADDED) {
+			users_close(copy);
+			copy = NULL;
+		}
+	}
+	return copy;
+}
+
+void users_none_live(struct users *users)
+{
+	for (size_t i = 0; i < users->count; i++)
+		users->all[i].live.up = users->all[i].live.down = 0;
+}
+
+void users_count_live(struct users *users, const struct user *user, uint64_t up, uint64_t down)
+{
+	struct user *counts = user ? find_name(users, user->name) : NULL;
+
+	if (counts) {
+		counts->live.up += up;
+		counts->live.down += down;
+	}
+}
+
+bool users_lost(const struct users *users, const struct user *user)
+{
+	const struct user *found;
+
+	if (!user)
+		return false;
+	found = users ? users_find(users, user->hash) : NULL;
+	return !found || strcmp(found->name, user->name) != 0;
+}
+
 size_t users_count(const struct users *users)
 {
 	return users->count;

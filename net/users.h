@@ -9,6 +9,7 @@
 
 #include "net/wire.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,10 @@ struct user {
 	unsigned char hash[USER_HASH];
 	unsigned char key[WIRE_KEY_MAX];
 	char *name;
-	uint64_t up, down;   /* payload bytes of sessions that ended */
+	uint64_t up, down; /* payload bytes of sessions that ended */
+	struct {
+		uint64_t up, down;
+	} live;		     /* of others, when they were counted last: engine_count_live() */
 	struct users *table; /* where it is listed */
 };
 
@@ -48,6 +52,17 @@ void users_close(struct users *users);
 /* The owner puts `fresh` (NULL: none) in the place of `old` (NULL: none) and closes that: users of the
  * same name keep their counters. Returns `fresh`. */
 struct users *users_replace(struct users *old, struct users *fresh);
+
+/* A copy of the table, with room for one more, but without the user of this name (NULL: with all). NULL:
+ * no memory. */
+struct users *users_copy(const struct users *users, const char *without, size_t key_len);
+
+/* Nobody has a live session; then, for each that there is: what it has moved so far. */
+void users_none_live(struct users *users);
+void users_count_live(struct users *users, const struct user *user, uint64_t up, uint64_t down);
+
+/* True if this user (NULL: nobody) is not in the table any more under the same name with the same key. */
+bool users_lost(const struct users *users, const struct user *user);
 
 size_t users_count(const struct users *users);
 const struct user *users_at(const struct users *users, size_t i);

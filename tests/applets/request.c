@@ -101,7 +101,7 @@ static void test_reports(void **state)
 
 /* --- answers */
 
-static struct answer answer;
+static struct reply reply;
 static char sent[4][REQUEST_MAX + 1];
 static unsigned parts;
 
@@ -113,30 +113,30 @@ static void keep(void *to, const char *bytes, size_t n)
 	sent[parts++][n] = 0;
 }
 
-static void begin(const struct answer_form *form)
+static void begin(const struct reply_form *form)
 {
 	parts = 0;
-	answer_begin(&answer, form, keep, sent);
+	reply_begin(&reply, form, keep, sent);
 }
 
 static void test_short_answers(void **state)
 {
 	(void)state;
-	begin(&answer_list);
-	answer_end(&answer);
+	begin(&reply_list);
+	reply_end(&reply);
 	assert_string_equal(sent[0], "[\n]");
-	begin(&answer_list);
-	answer_add(&answer, "{1}", 3);
-	answer_add(&answer, "{2}", 3);
-	answer_end(&answer);
+	begin(&reply_list);
+	reply_add(&reply, "{1}", 3);
+	reply_add(&reply, "{2}", 3);
+	reply_end(&reply);
 	assert_string_equal(sent[0], "[\n\t{1},\n\t{2}\n]");
-	begin(&answer_ping);
-	answer_end(&answer);
+	begin(&reply_ping);
+	reply_end(&reply);
 	assert_string_equal(sent[0], "stat: {}");
-	begin(&answer_ping);
-	answer_add(&answer, "\"1\":2", 5);
-	answer_add(&answer, "\"2\":3", 5);
-	answer_end(&answer);
+	begin(&reply_ping);
+	reply_add(&reply, "\"1\":2", 5);
+	reply_add(&reply, "\"2\":3", 5);
+	reply_end(&reply);
 	assert_string_equal(sent[0], "stat: {\"1\":2,\"2\":3}");
 	assert_int_equal(parts, 1);
 }
@@ -144,8 +144,7 @@ static void test_short_answers(void **state)
 /* Each part is valid JSON, the parts have all items, and only the last says that there is no more. */
 static void test_long_answers(void **state)
 {
-	static const struct answer_form *const forms[] = { &answer_list, &answer_ping,
-							   &answer_stats };
+	static const struct reply_form *const forms[] = { &reply_list, &reply_ping, &reply_stats };
 	char item[REQUEST_MAX];
 
 	(void)state;
@@ -156,10 +155,10 @@ static void test_long_answers(void **state)
 		for (int i = 0; i < 10000; i++) {
 			int n = snprintf(item, sizeof item, "\"%d\"%s", i, f == 1 ? ":1234" : "");
 
-			answer_add(&answer, item, (size_t)n);
+			reply_add(&reply, item, (size_t)n);
 		}
-		answer_add(&answer, item, sizeof item); /* too long */
-		answer_end(&answer);
+		reply_add(&reply, item, sizeof item); /* too long */
+		reply_end(&reply);
 		assert_true(f == 0 || parts > 1);
 		for (unsigned p = 0; p < parts; p++) {
 			const char *text = f == 1 ? strchr(sent[p], '{') : sent[p];

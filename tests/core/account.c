@@ -131,6 +131,27 @@ static void an_empty_root_has_numbers(void **unused)
 	assert_int_equal(find(&a, "nobody"), -1);
 }
 
+static void homes(void **unused)
+{
+	char *home;
+
+	(void)unused;
+	put(passwd, "root:x:0:0:root:/root:/bin/sh\nshort:x:7:7\nempty:x:8:8:::\n"
+		    "last:x:2000:2001::/home/last");
+	home = account_home(0, passwd);
+	assert_string_equal(home, "/root");
+	free(home);
+	home = account_home(2000, passwd);
+	assert_string_equal(home, "/home/last");
+	free(home);
+	home = account_home(8, passwd);
+	assert_string_equal(home, "");
+	free(home);
+	assert_null(account_home(7, passwd));
+	assert_null(account_home(9, passwd));
+	assert_null(account_home(0, "/nonexistent"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +160,7 @@ int main(void)
 		cmocka_unit_test(groups_are_those_of_the_user),
 		cmocka_unit_test(more_groups_than_fit),
 		cmocka_unit_test(an_empty_root_has_numbers),
+		cmocka_unit_test(homes),
 	};
 	int failed;
 

@@ -1,7 +1,5 @@
 """What a later version brings is refused by name: nobody must believe that a rule is active."""
 
-import subprocess
-
 import kit
 import pytest
 from kit import METHOD, PASSWORD
@@ -38,14 +36,3 @@ def test_flags(stage, role, flag):
 @pytest.mark.parametrize("key", KEYS, ids=str)
 def test_keys(stage, role, key):
     assert "acl" in refused(stage.program(role, config(**key)))
-
-
-@pytest.mark.parametrize("name", ["ss-manager"])
-def test_programs(name):
-    program = kit.BUILD / name
-    if not program.exists():
-        pytest.skip(
-            f"{program} does not exist: only the programs named by SS_LOCAL and SS_SERVER are tested"
-        )
-    done = subprocess.run([program, "-h"], capture_output=True, text=True, timeout=5)
-    assert done.returncode != 0 and "not built yet" in done.stderr

@@ -219,7 +219,8 @@ static void test_end(void **state)
 	heir.listeners = NULL;
 	heir.listener_count = heir.datagram_count = 0;
 	heir.sessions = heir.uses = 0;
-	service_hand_over(&world.server, &heir);
+	service_hand_over(&world.server, &heir, false);
+	assert_int_equal(service_start(&heir), 0);
 	gone = 0;
 	world.server.gone = note_gone;
 	service_end(&world.server);

@@ -1,0 +1,238 @@
+/*
+ * See inbox.h. Both queues are bounded; what comes beyond stays in the kernel's or is lost there.
+ */
+#include "applets/inbox.h"
+
+#include "core/log.h"
+#include "net/flow.h"
+#include "net/socket.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+	REQUESTS = 8192,   /* that wait */
+	ANSWERS = 8192,	   /* the same */
+	RETRY = 5,	   /* ms until unsent answers are tried again */
+	PATIENCE = 5000,   /* ms until an answer is dropped */
+	DATAGRAM = 1 << 16 /* bytes of one */
+};
+
+/* A request or an answer that waits. */
+struct letter {
+	struct list link;
+	struct sender with;
+	uint64_t due; /* of an answer: when it is dropped */
+	size_t n;
+	char bytes[];
+};
+
+static struct letter *letter_keep(struct list *list, const struct sender *with, const char *bytes,
+				  size_t n)
+{
+	struct letter *letter = malloc(sizeof *letter + n + 1);
+
+	if (!letter)
+		return NULL;
+	letter->with = *with;
+	letter->n = n;
+	memcpy(letter->bytes, bytes, n);
+	letter->bytes[n] = 0;
+	list_append(list, &letter->link);
+	return letter;
+}
+
+static struct letter *first(struct list *list)
+{
+	return container_of(list->next, struct letter, link);
+}
+
+/* It may have passwords in it. */
+static void letter_drop(struct letter *letter)
+{
+	list_remove(&letter->link);
+	sodium_memzero(letter->bytes, letter->n);
+	free(letter);
+}
+
+/* --- requests */
+
+/* True if there was one. */
+static bool receive(struct inbox *inbox)
+{
+	char *bytes = (char *)flow_scratch();
+	struct sender from = { .len = sizeof from.at };
+	ssize_t n = recvfrom(inbox->source.fd, bytes, DATAGRAM, 0, (struct sockaddr *)&from.at,
+			     &from.len);
+
+	if (n < 0 && errno == EAGAIN)
+		inbox->source.ready &= (uint8_t)~READY_IN;
+	if (n < 0)
+		return errno != EAGAIN; /* what ICMP brings of those we have answered */
+	if (from.len <= sizeof(sa_family_t))
+		from.len = 0;
+	if (letter_keep(&inbox->requests, &from, bytes, (size_t)n))
+		inbox->waiting++;
+	return true;
+}
+
+static void woken(struct source *source)
+{
+	struct inbox *inbox = container_of(source, struct inbox, source);
+	struct letter *letter;
+
+	while (source->ready & READY_IN && inbox->waiting < REQUESTS && receive(inbox))
+		;
+	if (inbox->waiting > 0) {
+		letter = first(&inbox->requests);
+		inbox->take(inbox, &letter->with, letter->bytes, letter->n);
+		letter_drop(letter);
+		inbox->waiting--;
+	}
+	if (inbox->waiting > 0 || source->ready & READY_IN)
+		reactor_again(source);
+}
+
+/* --- answers */
+
+/* True if it is gone: sent, or never to be sent. */
+static bool send_now(const struct inbox *inbox, const struct sender *to, const char *bytes,
+		     size_t n)
+{
+	if (sendto(inbox->source.fd, bytes, n, MSG_NOSIGNAL, (const struct sockaddr *)&to->at,
+		   to->len) >= 0)
+		return true;
+	if (errno == EAGAIN || errno == ENOBUFS)
+		return false;
+	log_debug("an answer cannot be sent: %s", strerror(errno));
+	return true;
+}
+
+static bool same(const struct sender *a, const struct sender *b)
+{
+	return a->len == b->len && !memcmp(&a->at, &b->at, a->len);
+}
+
+/* Answers to one sender stay in order. */
+static void try_again(struct timer *timer)
+{
+	struct inbox *inbox = container_of(timer, struct inbox, retry);
+	const struct sender *blocked = NULL;
+
+	for (struct list *l = inbox->answers.next, *next; l != &inbox->answers; l = next) {
+		struct letter *letter = container_of(l, struct letter, link);
+
+		next = l->next;
+		if (blocked && same(blocked, &letter->with))
+			continue;
+		if (!send_now(inbox, &letter->with, letter->bytes, letter->n)) {
+			blocked = &letter->with;
+			if (reactor_now() < letter->due)
+				continue;
+			blocked = NULL;
+		}
+		letter_drop(letter);
+		inbox->unsent--;
+	}
+	if (inbox->unsent > 0)
+		reactor_after(timer, RETRY);
+}
+
+void inbox_answer(struct inbox *inbox, const struct sender *to, const char *bytes, size_t n)
+{
+	struct letter *letter;
+
+	if (to->len == 0)
+		return;
+	if (inbox->unsent == 0 && send_now(inbox, to, bytes, n))
+		return;
+	letter = inbox->unsent < ANSWERS ? letter_keep(&inbox->answers, to, bytes, n) : NULL;
+	if (!letter) {
+		log_warn("an answer is lost: too many wait for those who asked to take them");
+		return;
+	}
+	letter->due = reactor_now() + PATIENCE;
+	inbox->unsent++;
+	if (!timer_pending(&inbox->retry))
+		reactor_after(&inbox->retry, RETRY);
+}
+
+/* --- the socket */
+
+bool inbox_path(struct sender *at, const char *path)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	size_t n = strlen(path);
+
+	if (n >= sizeof un.sun_path)
+		return false;
+	memcpy(un.sun_path, path, n + 1);
+	*at = (struct sender){ .len = sizeof un };
+	memcpy(&at->at, &un, sizeof un);
+	return true;
+}
+
+/* Is there a socket of this name that nobody listens at? */
+static bool is_stale(const struct sender *at, const char *path)
+{
+	struct sender probe = { .at.ss_family = AF_UNIX };
+	struct stat s;
+	bool refused;
+	int fd;
+
+	if (lstat(path, &s) < 0 || !S_ISSOCK(s.st_mode))
+		return false;
+	fd = socket_mailbox((const struct sockaddr *)&probe.at, 0);
+	if (fd < 0)
+		return false;
+	refused = socket_reconnect(fd, (const struct sockaddr *)&at->at, at->len) < 0 &&
+		  errno == ECONNREFUSED;
+	close(fd);
+	return refused;
+}
+
+static int open_path(struct inbox *inbox, const struct sender *at)
+{
+	const char *path = ((const struct sockaddr_un *)(const void *)&at->at)->sun_path;
+	int fd = socket_mailbox((const struct sockaddr *)&at->at, at->len);
+
+	if (fd < 0 && errno == EADDRINUSE && is_stale(at, path) && unlink(path) == 0)
+		fd = socket_mailbox((const struct sockaddr *)&at->at, at->len);
+	if (fd >= 0)
+		inbox->path = strdup(path);
+	return fd;
+}
+
+int inbox_open(struct inbox *inbox, const struct sender *at)
+{
+	int fd = at->at.ss_family == AF_UNIX
+			 ? open_path(inbox, at)
+			 : socket_mailbox((const struct sockaddr *)&at->at, at->len);
+
+	list_init(&inbox->requests);
+	list_init(&inbox->answers);
+	timer_init(&inbox->retry, try_again);
+	inbox->source.fd = fd;
+	if (fd < 0)
+		return -1;
+	return reactor_watch_input(&inbox->source, fd, woken);
+}
+
+void inbox_close(struct inbox *inbox)
+{
+	while (!list_empty(&inbox->requests))
+		letter_drop(first(&inbox->requests));
+	while (!list_empty(&inbox->answers))
+		letter_drop(first(&inbox->answers));
+	reactor_cancel(&inbox->retry);
+	reactor_forget(&inbox->source);
+	if (inbox->path)
+		unlink(inbox->path);
+	free(inbox->path);
+	inbox->path = NULL;
+}

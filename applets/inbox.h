@@ -1,0 +1,45 @@
+/*
+ * The socket at which a manager is asked: requests are taken out of it as fast as they come, since
+ * the kernel keeps few, and looked at one in each turn of the reactor, so that serving goes on. Answers
+ * that do not go at once (a Unix socket's queue holds ten) wait.
+ */
+#ifndef APPLETS_INBOX_H
+#define APPLETS_INBOX_H
+
+#include "core/list.h"
+#include "core/reactor.h"
+
+#include <stddef.h>
+#include <sys/socket.h>
+
+/* Who asked, and is to be answered; len 0: it has no address and cannot be. */
+struct sender {
+	struct sockaddr_storage at;
+	socklen_t len;
+};
+
+struct inbox {
+	/* Filled in by the owner: called with each request. */
+	void (*take)(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n);
+
+	struct source source;
+	struct timer retry;
+	struct list requests, answers; /* that wait */
+	unsigned waiting;	       /* requests */
+	unsigned unsent;	       /* answers */
+	char *path;		       /* of the socket, to be removed; or NULL */
+};
+
+/* The address of a Unix socket. False: the path is too long. */
+bool inbox_path(struct sender *at, const char *path);
+
+/* Open it at an address; a socket that a program left behind is replaced. 0, or -1 with errno; EADDRINUSE:
+ * somebody listens there. */
+int inbox_open(struct inbox *inbox, const struct sender *at);
+
+/* Send, now or later; what cannot be sent within a few seconds is dropped. */
+void inbox_answer(struct inbox *inbox, const struct sender *to, const char *bytes, size_t n);
+
+void inbox_close(struct inbox *inbox);
+
+#endif

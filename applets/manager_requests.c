@@ -1,0 +1,247 @@
+/*
+ * What ss-manager does about a request. Called by the inbox, one request at a time; ports are bound
+ * when the answer goes.
+ */
+#include "applets/manager.h"
+
+#include "applets/secret.h"
+#include "core/log.h"
+#include "core/options.h"
+#include "net/flow.h"
+#include "net/users.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <string.h>
+
+enum {
+	ITEM = FLOW_SCRATCH,
+	USERS_ITEM = 32 << 10 /* bytes of users after which another item begins */
+};
+
+/* Items are put together in scratch memory. */
+static char *item_room(void)
+{
+	return (char *)flow_scratch();
+}
+
+static void say(struct manager *m, const char *word)
+{
+	inbox_answer(&m->inbox, m->asks, word, strlen(word));
+}
+
+static void send_part(void *to, const char *bytes, size_t n)
+{
+	struct manager *m = to;
+
+	inbox_answer(&m->inbox, m->asks, bytes, n);
+}
+
+static void say_result(struct manager *m, enum port_result result)
+{
+	static const char *const words[] = {
+		[PORT_OK] = "ok",
+		[PORT_TAKEN] = "port is not available",
+		[PORT_FAILED] = "err",
+	};
+
+	say(m, words[result]);
+}
+
+/* --- changing something */
+
+static void refuse(struct manager *m, const char *why)
+{
+	log_warn("a request is refused: %s", why);
+	say(m, "err");
+}
+
+static void add(struct manager *m, const struct json *object)
+{
+	struct settings *settings = &m->applet->settings;
+	struct options_reason reason;
+	struct settings_place place;
+
+	if (settings_read_place(settings, &place, object, &reason) < 0) {
+		refuse(m, reason.text);
+		return;
+	}
+	say_result(m, ports_put(m->ports, &place, false));
+	settings_free_place(settings, &place);
+}
+
+static void remove_port(struct manager *m, const struct json *object)
+{
+	uint16_t number = request_port(object);
+
+	if (!number) {
+		refuse(m, "it needs a server_port from 1 to 65535");
+		return;
+	}
+	ports_remove(m->ports, number);
+	say(m, "ok");
+}
+
+static void add_user(struct manager *m, const struct json *object)
+{
+	const char *name = request_text(object, "name"), *text = request_text(object, "password");
+	struct port *port = m->ports->all[request_port(object)];
+	unsigned char key[WIRE_KEY_MAX] = { 0 };
+	struct options_reason reason;
+
+	if (!port || !name || !text) {
+		refuse(m, "it needs the server_port of a port that is there, name and password");
+	} else if (secret_psk(port->method, text, strlen(text), key, &reason) < 0) {
+		refuse(m, reason.text);
+	} else if (!sodium_memcmp(key, port->service.key.key, port->service.key.key_len)) {
+		refuse(m, "a user cannot have the key of the port itself");
+	} else {
+		say_result(m, ports_add_user(m->ports, port->number, name, key));
+	}
+	sodium_memzero(key, sizeof key);
+}
+
+static void remove_user(struct manager *m, const struct json *object)
+{
+	const char *name = request_text(object, "name");
+	uint16_t number = request_port(object);
+
+	if (name)
+		say_result(m, ports_remove_user(m->ports, number, name));
+	else
+		refuse(m, "it needs a server_port and a name");
+}
+
+/* --- telling something */
+
+static void list(struct manager *m, const struct json *object)
+{
+	char *item = item_room();
+
+	(void)object;
+	reply_begin(&m->reply, &reply_list, send_part, m);
+	for (unsigned i = 1; i < 1 << 16; i++) {
+		const struct port *port = m->ports->all[i];
+		size_t n;
+
+		if (!port)
+			continue;
+		n = (size_t)snprintf(item, ITEM, "{\"server_port\":\"%u\",\"password\":", i);
+		n += json_quote(item + n, ITEM - n, port->password, strlen(port->password));
+		if (n < ITEM)
+			n += (size_t)snprintf(item + n, ITEM - n, ",\"method\":\"%s\"}",
+					      port->method->name);
+		reply_add(&m->reply, item, n);
+	}
+	reply_end(&m->reply);
+	sodium_memzero(item, ITEM);
+}
+
+static void ping(struct manager *m, const struct json *object)
+{
+	char item[40];
+
+	(void)object;
+	reply_begin(&m->reply, &reply_ping, send_part, m);
+	for (unsigned i = 1; i < 1 << 16; i++) {
+		const struct traffic *traffic = tally_of(m->tally, (uint16_t)i);
+
+		if (m->ports->all[i])
+			reply_add(&m->reply, item,
+				  (size_t)snprintf(item, sizeof item, "\"%u\":%" PRIu64, i,
+						   traffic->up + traffic->down));
+	}
+	reply_end(&m->reply);
+}
+
+static size_t print_port(const struct manager *m, const struct port *port, char *item)
+{
+	static const char *const modes[] = { "tcp_only", "tcp_and_udp", "udp_only" };
+	const struct traffic *traffic = tally_of(m->tally, port->number);
+
+	return (size_t)snprintf(item, ITEM,
+				"{\"port\":%u,\"method\":\"%s\",\"mode\":\"%s\",\"up\":%" PRIu64
+				",\"down\":%" PRIu64 ",\"connections\":%u,\"associations\":%u",
+				port->number, port->method->name, modes[port->mode], traffic->up,
+				traffic->down, port->service.sessions, port->service.assocs);
+}
+
+static size_t print_user(const struct user *user, char *item, size_t room)
+{
+	size_t n = (size_t)snprintf(item, room, "{\"name\":");
+
+	n += json_quote(item + n, room - n, user->name, strlen(user->name));
+	n += (size_t)snprintf(item + n, room - n, ",\"up\":%" PRIu64 ",\"down\":%" PRIu64 "}",
+			      user->up + user->live.up, user->down + user->live.down);
+	return n;
+}
+
+/* A port whose users are many takes several items, of which only the first has more than users. */
+static void tell_port(struct manager *m, const struct port *port)
+{
+	const struct users *users = port->service.key.users;
+	char *item = item_room();
+	size_t n = print_port(m, port, item), count = users ? users_count(users) : 0;
+
+	if (users)
+		engine_count_live(&m->applet->engine, &port->service);
+	for (size_t i = 0; i < count; i++) {
+		n += (size_t)snprintf(item + n, ITEM - n, "%s",
+				      item[n - 1] == '}' ? "," : ",\"users\":[");
+		n += print_user(users_at(users, i), item + n, ITEM - n);
+		if (i + 1 < count && n < USERS_ITEM)
+			continue;
+		n += (size_t)snprintf(item + n, ITEM - n, "]");
+		if (i + 1 == count)
+			break;
+		n += (size_t)snprintf(item + n, ITEM - n, "}");
+		reply_add(&m->reply, item, n);
+		n = (size_t)snprintf(item, ITEM, "{\"port\":%u", port->number);
+	}
+	n += (size_t)snprintf(item + n, ITEM - n, "}");
+	reply_add(&m->reply, item, n);
+}
+
+/* Of one port, if one is named, or of all. */
+static void stats(struct manager *m, const struct json *object)
+{
+	uint16_t only = request_port(object);
+
+	reply_begin(&m->reply, &reply_stats, send_part, m);
+	for (unsigned i = 1; i < 1 << 16; i++)
+		if (m->ports->all[i] && (!only || only == i))
+			tell_port(m, m->ports->all[i]);
+	reply_end(&m->reply);
+}
+
+/* --- the way in */
+
+static void bad(struct manager *m, const struct json *object)
+{
+	(void)object;
+	refuse(m, "it needs an object");
+}
+
+static void (*const acts[])(struct manager *, const struct json *) = {
+	[REQUEST_BAD] = bad,
+	[REQUEST_ADD] = add,
+	[REQUEST_REMOVE] = remove_port,
+	[REQUEST_LIST] = list,
+	[REQUEST_PING] = ping,
+	[REQUEST_STATS] = stats,
+	[REQUEST_ADD_USER] = add_user,
+	[REQUEST_REMOVE_USER] = remove_user,
+};
+
+void manager_take(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n)
+{
+	struct manager *m = container_of(inbox, struct manager, inbox);
+	struct request request;
+
+	m->asks = sender;
+	request_read(&request, bytes, n);
+	if (request.kind < sizeof acts / sizeof acts[0] && acts[request.kind])
+		acts[request.kind](m, request.document.root);
+	request_free(&request);
+}

@@ -1,0 +1,314 @@
+"""ss-manager: what it answers, byte for byte, and that its ports are what it says they are."""
+import json
+import os
+import signal
+import socket
+import stat
+import threading
+
+import kit
+import manager
+import pytest
+import sip004
+from datagrams import UdpTarget, opened, seal, udp
+
+pytestmark = pytest.mark.ours
+METHOD = kit.METHOD
+
+
+@pytest.fixture(params=["unix", "udp"])
+def started(stage, request):
+    return manager.start(stage, unix=request.param == "unix")
+
+
+def test_words(stage, started):
+    _, ask = started
+    port = kit.free_port()
+    assert ask("list") == "[\n]" and ask("ping") == "stat: {}"
+    assert ask.add(port, "a \"quoted\" \\ pass\u00e9") == "ok"
+    assert ask("list") == '[\n\t{"server_port":"%d","password":"a \\"quoted\\" \\\\ pass\u00e9","method":"%s"}\n]' % (
+        port, METHOD)
+    assert ask("ping") == 'stat: {"%d":0}' % port
+    assert ask("ping: {}") == ask("ping\n") == 'stat: {"%d":0}' % port
+    assert manager.serves(stage, port, 'a "quoted" \\ pass\u00e9')
+    assert ask.remove(port) == "ok" == ask.remove(port)
+    assert ask("list") == "[\n]"
+    assert not kit.listening(port)
+
+
+@pytest.mark.parametrize("request_", [
+    "add: {", "add", "add: []", "add: {}", 'add: {"server_port":0,"password":"x"}',
+    'add: {"server_port":70000,"password":"x"}', 'add: {"server_port":-1,"password":"x"}',
+    'add: {"server_port":"1;touch x","password":"x"}', 'add: {"server_port":8001}',
+    'add: {"server_port":8001,"password":"x","method":"rot13"}', 'add: {"server_port":8001,"password":{}}',
+    "remove", "remove: {}", 'remove: {"server_port":[]}', "add: " + '{"a":' * 5000,
+    'add_user: {"server_port":8001,"name":"x","password":"y"}', 'remove_user: {"server_port":8001}',
+], ids=lambda text: text[:40])
+def test_errors(stage, started, request_):
+    program, ask = started
+    ask.send(request_)
+    assert ask.receive() == "err"
+    assert ask("list") == "[\n]"
+
+
+def test_unanswered(stage, started):
+    """Words that we do not know get no answer; the next one does."""
+    _, ask = started
+    for request in b"", b" ", b"\0\0", b"xyz: {}", b"{", b"\xff\xfe", b" " * 60000, b"a" * 60000, b'stat: {"1":2}':
+        ask.send(request)
+    assert ask("ping") == "stat: {}"
+
+
+def test_a_port_as_text_and_defaults(stage):
+    _, ask = manager.start(stage)
+    port = kit.free_port()
+    ask.send('add: {"server_port":"%d","password":"p","method":"","unknown":1}' % port)
+    assert ask.receive() == "ok"
+    assert '"method":"%s"' % METHOD in ask("list")
+    assert manager.serves(stage, port, "p")
+
+
+def test_default_method(stage):
+    program = stage.program("manager", None, ["--manager-address", "127.0.0.1:%d" % (udp_port := kit.free_port())])
+    ask = stage.add(manager.Asker(("127.0.0.1", udp_port)))
+    kit.eventually(lambda: "manager listening at" in program.log(), program.log)
+    port = kit.free_port()
+    assert ask.add(port) == "ok"
+    assert '"method":"chacha20-ietf-poly1305"' in ask("list")
+
+
+@pytest.mark.parametrize("kind,mode", [("tcp", "tcp_only"), ("tcp", "tcp_and_udp"), ("udp", "tcp_and_udp"),
+                                       ("udp", "udp_only")])
+def test_taken(stage, kind, mode):
+    """A port is not available as long as somebody has it, and nothing of it is held meanwhile."""
+    _, ask = manager.start(stage)
+    port = kit.free_port()
+    holder = socket.socket(type=socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM)
+    holder.bind(("127.0.0.1", port))
+    if kind == "tcp":
+        holder.listen()
+    assert ask.add(port, mode=mode) == "port is not available"
+    assert ask("list") == "[\n]"
+    holder.close()
+    with socket.socket() as tcp, udp("127.0.0.1", port):
+        tcp.bind(("127.0.0.1", port))
+    assert ask.add(port, mode=mode) == "ok"
+
+
+def test_replace(stage):
+    """Another password: who has the old one is cut off, nobody is refused meanwhile."""
+    _, ask = manager.start(stage)
+    port, target = kit.free_port(), stage.target()
+    assert ask.add(port, "old") == "ok"
+    lasting = stage.socks(manager.client(stage, port, "old"), target)
+    assert manager.echoes(lasting)
+    assert ask.add(port, "old") == "ok"
+    assert manager.echoes(lasting), "the same again cuts nobody"
+    before = ask.counts()[port]
+    assert ask.add(port, "new") == "ok"
+    assert kit.ending(lasting, within=5)[1] != "open"
+    assert manager.serves(stage, port, "new")
+    assert ask.ports() == {port: "new"} and ask.counts()[port] >= before > 0
+    ask.send('remove: {"server_port":%d}' % port)
+    ask.send('add: {"server_port":%d,"password":"newer"}' % port)
+    assert ask.receive() == ask.receive() == "ok"
+    assert manager.serves(stage, port, "newer")
+
+
+def test_replace_fails(stage):
+    """Replaced as a whole or not at all."""
+    _, ask = manager.start(stage)
+    port = kit.free_port()
+    assert ask.add(port) == "ok"
+    lasting = stage.socks(manager.client(stage, port), stage.target())
+    assert manager.echoes(lasting)
+    with udp("127.0.0.1", port):
+        assert ask.add(port, "other", mode="tcp_and_udp") == "port is not available"
+    assert manager.echoes(lasting) and manager.serves(stage, port)
+    assert ask.ports() == {port: manager.PASSWORD}
+    assert ask.add(port, "other", mode="udp_only") == "ok"
+    assert not kit.listening(port)
+    assert kit.ending(lasting, within=5)[1] != "open"
+
+
+def test_remove_cuts_its_own_sessions_only(stage):
+    program, ask = manager.start(stage)
+    ports, target = [kit.free_port() for _ in range(2)], stage.target()
+    for port in ports:
+        assert ask.add(port) == "ok"
+    gone, stays = (stage.socks(manager.client(stage, port), target) for port in ports)
+    assert manager.echoes(gone) and manager.echoes(stays)
+    assert {port: one["connections"] for port, one in ask.stats().items()} == {ports[0]: 1, ports[1]: 1}
+    assert ask.remove(ports[0]) == "ok"
+    assert kit.ending(gone, within=5)[1] != "open"
+    assert manager.echoes(stays)
+    kit.eventually(lambda: program.state()["session"] == 1, program.log)
+
+
+def test_counters(stage):
+    """What came from clients, sealed, and from targets, plain; TCP and UDP; while connections last."""
+    _, ask = manager.start(stage, args=["-u"])
+    port, target = kit.free_port(), stage.target()
+    assert ask.add(port) == "ok"
+    peer = sip004.Peer(stage.connect(port), METHOD, manager.PASSWORD).open(target.host, target.port, b"x" * 1000)
+    assert peer.read(1000) == b"x" * 1000
+    # salt, length with tag, address and payload with tag; as shadowsocks-libev reports
+    assert ask.counts() == {port: 32 + 18 + 7 + 1000 + 16 + 1000}
+    assert ask.stats()[port]["up"] == 1073 and ask.stats()[port]["down"] == 1000
+    echo = stage.add(UdpTarget())
+    packet = seal(METHOD, manager.PASSWORD, sip004.header("127.0.0.1", echo.port) + b"y" * 500)
+    with udp() as sock:
+        sock.sendto(packet, ("127.0.0.1", port))
+        assert opened(METHOD, manager.PASSWORD, sock.recv(2000)).endswith(b"y" * 500)
+    assert ask.counts() == {port: 2073 + len(packet) + 500}
+    assert ask.stats()[port]["associations"] == 1
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_counters_survive(stage, end, tmp_path):
+    home = str(tmp_path)
+    program, ask = manager.start(stage, home=home)
+    port = kit.free_port()
+    assert ask.add(port) == "ok" and manager.serves(stage, port)
+    counted = ask.counts()[port]
+    program.signal(end)
+    assert program.wait() == (0 if end == signal.SIGTERM else -9)
+    program.kill()
+    state = os.path.join(home, "work", ".ss-manager.state")
+    kit.eventually(lambda: os.path.exists(state), "the counters are written after the end")
+    assert stat.S_IMODE(os.stat(state).st_mode) == 0o600
+    again, ask = manager.start(stage, home=home)
+    assert ask("ping") == "stat: {}", "ports that were added are not there"
+    assert ask.add(port) == "ok" and ask.counts() == {port: counted}
+    assert ask.remove(port) == "ok" and ask.add(port) == "ok"
+    assert ask.counts() == {port: 0}
+
+
+def test_damaged_state(stage, tmp_path):
+    (tmp_path / "work").mkdir()
+    port = kit.free_port()
+    (tmp_path / "work" / ".ss-manager.state").write_text(f"# port\n{port} 5 18446744073\nnonsense\n")
+    program, ask = manager.start(stage, home=str(tmp_path))
+    assert "damaged" in program.stderr()
+    assert ask.add(port) == "ok" and ask.counts() == {port: 5 + 18446744073}
+
+
+def test_burst(stage):
+    """A thousand requests at once: each is answered, in order."""
+    _, ask = manager.start(stage, unix=False)
+    ports = {n: None for n in range(1000)}
+    receiver = []
+
+    def receive():
+        for _ in ports:
+            receiver.append(ask.receive())
+
+    thread = threading.Thread(target=receive)
+    thread.start()
+    for n in ports:
+        ask.send("ping" if n % 2 else "list")
+    thread.join(20)
+    assert receiver == ["[\n]", "stat: {}"] * 500
+
+
+def test_long_answers(stage):
+    """Parts of more than 64 KiB are valid by themselves."""
+    _, ask = manager.start(stage)
+    start = 10000
+    password = "p" * 700
+    added = []
+    while len(added) < 150:
+        if ask.add(start, password) == "ok":
+            added.append(start)
+        start += 1
+    ask.send("list")
+    ports = []
+    while len(ports) < len(added):
+        part = ask.receive()
+        assert part.startswith("[\n\t") and part.endswith("\n]") and len(part) <= 65507
+        ports += [int(one["server_port"]) for one in json.loads(part)]
+    assert ports == added
+
+
+def test_socket_file(stage, tmp_path):
+    """For its owner alone; one that was left behind is replaced, one in use is not; removed at the end."""
+    path = tmp_path / "m.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as dead:
+        dead.bind(str(path))
+    program, ask = manager.start(stage, home=str(tmp_path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    second = stage.program("manager", None, ["--manager-address", path, "-D", tmp_path / "other"])
+    assert second.wait() == 255 and "cannot take requests" in second.stderr()
+    assert ask("ping") == "stat: {}"
+    program.stop()
+    assert not path.exists()
+
+
+def test_configured_ports(stage):
+    """port_password and servers; a reload adds, changes and removes, and cuts nobody whose port stays."""
+    a, b, c, d = (kit.free_port() for _ in range(4))
+    config = {"port_password": {str(a): "pa", str(b): "pb"},
+              "servers": [{"server_port": c, "password": "pc", "method": "aes-128-gcm", "mode": "tcp_and_udp"}]}
+    program, ask = manager.start(stage, config)
+    assert ask.ports() == {a: "pa", b: "pb", c: "pc"}
+    assert ask.stats()[c]["method"] == "aes-128-gcm" and ask.stats()[c]["mode"] == "tcp_and_udp"
+    assert ask.add(d, "pd") == "ok"
+    target = stage.target()
+    stays, changes = (stage.socks(manager.client(stage, port, password), target)
+                      for port, password in ((a, "pa"), (b, "pb")))
+    asked = stage.socks(manager.client(stage, d, "pd"), target)
+    assert manager.echoes(stays) and manager.echoes(changes) and manager.echoes(asked)
+    (program.home / "config.json").write_text(json.dumps({"port_password": {str(a): "pa", str(b): "other"}}))
+    program.signal(signal.SIGHUP)
+    kit.eventually(lambda: "reloaded: 3 ports" in program.log(), program.log)
+    assert ask.ports() == {a: "pa", b: "other", d: "pd"}
+    assert manager.echoes(stays) and manager.echoes(asked)
+    assert kit.ending(changes, within=5)[1] != "open"
+    assert not kit.listening(c)
+    (program.home / "config.json").write_text("{")
+    program.signal(signal.SIGHUP)
+    kit.eventually(lambda: "not reloaded" in program.log(), program.log)
+    assert manager.echoes(stays)
+
+
+def test_bad_configuration(stage):
+    for config in ({"port_password": {"70000": "x"}}, {"servers": [{"password": "x"}]},
+                   {"servers": [{"server_port": 1}]},
+                   {"method": "2022-blake3-aes-128-gcm", "port_password": {"8001": "no base64"}}):
+        program = stage.program("manager", config, ["--manager-address", "127.0.0.1:0"])
+        assert program.wait() == 255, config
+
+
+def test_users(stage):
+    """Users of a port come and go; who goes is cut off, the others stay."""
+    from test_users import METHOD as METHOD_2022, key
+
+    def through(number):
+        local = manager.client(stage, port, f"{key(0)}:{key(number)}", method=METHOD_2022)
+        return stage.socks(local, target)
+
+    _, ask = manager.start(stage)
+    port, target = kit.free_port(), stage.target()
+    assert ask.add(port, key(0), method=METHOD_2022, users=[{"name": "ann", "password": key(1)}]) == "ok"
+    assert ask("add_user", server_port=port, name="bob", password=key(2)) == "ok"
+    assert ask("add_user", server_port=port, name="eve", password=key(2)) == "err", "bob has this key"
+    assert ask("add_user", server_port=port, name="eve", password=key(0)) == "err", "the port has this key"
+    assert ask("add_user", server_port=port, name="eve", password="short") == "err"
+    ann, bob = through(1), through(2)
+    assert manager.echoes(ann) and manager.echoes(bob, b"x" * 1000)
+    told = {user["name"]: user for user in ask.stats(server_port=port)[port]["users"]}
+    assert told["bob"]["up"] == told["bob"]["down"] == 1000 and told["ann"]["up"] == 4
+    assert ask("remove_user", server_port=port, name="bob") == "ok"
+    assert ask("remove_user", server_port=port, name="bob") == "err"
+    assert kit.ending(bob, within=5)[1] != "open"
+    assert manager.echoes(ann)
+    assert [user["name"] for user in ask.stats(server_port=port)[port]["users"]] == ["ann"]
+
+
+@pytest.mark.parametrize("home", ["/nonexistent", "file"])
+def test_workdir(stage, home, tmp_path):
+    """A directory that cannot be had is said, and fatal if it was asked for."""
+    (tmp_path / "file").write_text("")
+    path = f"{tmp_path / home}/w" if home == "file" else f"{home}/w"
+    program = stage.program("manager", None, ["--manager-address", tmp_path / "m", "-D", path])
+    assert program.wait() == 255 and "unable to create working directory" in program.stderr()
