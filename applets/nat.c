@@ -128,7 +128,7 @@ static bool acts_at_once(const char *argv0)
 
 int nat_main(int argc, char **argv)
 {
-	static struct nat_request request;
+	struct nat_request request = { 0 };
 	struct options_reason reason;
 	char why[WHY] = "";
 	int status = 0;
