@@ -18,6 +18,8 @@ void applet_open_names(const struct applet *applet)
 	const struct resolve_options names = {
 		.servers = applet->settings.nameserver,
 		.ipv6_first = applet->settings.ipv6_first,
+		/* Rules that turn traffic to us must not turn our own questions. */
+		.mark = applet->kind->role->answers_mark,
 	};
 
 	if (resolve_open(&names) < 0)

@@ -424,7 +424,7 @@ int dns_open(const struct resolve_options *options, void (*room)(void))
 	list_init(&dns.out);
 	list_init(&dns.finished);
 	timer_init(&dns.tick, on_tick);
-	ares_sockets_init(&sockets, deliver);
+	ares_sockets_init(&sockets, deliver, options->mark);
 	if (open_servers(options) < 0)
 		return -1;
 	if (pool_open(&dns.pool, POOL) < 0 ||

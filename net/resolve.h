@@ -42,6 +42,7 @@ struct resolve_options {
 	bool ipv6_first;
 	const char *hosts, *resolv_conf; /* NULL: /etc/hosts, /etc/resolv.conf; for tests */
 	unsigned timeout_ms;		 /* of one look-up as a whole; 0: 10 s */
+	unsigned mark;			 /* of questions to name servers, if we may; 0: none */
 };
 
 /* 0, or -1 with a reason in the log (a malformed server list, no memory). After reactor_open(). */

@@ -1,6 +1,8 @@
 /* See socket_ares.h. Used by dns.c, which owns the sockets. */
 #include "net/socket_ares.h"
 
+#include "net/socket_platform.h"
+
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -55,9 +57,12 @@ static void wake(struct source *source)
 static ares_socket_t open_socket(int family, int type, int protocol, void *data)
 {
 	int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+	const struct option_name *mark = &option_names[OPTION_MARK];
+	const struct ares_sockets *sockets = data;
 	int room = RECEIVE_BUFFER;
 
-	(void)data;
+	if (fd >= 0 && sockets->mark && mark->name >= 0) /* or as the rules will have it */
+		setsockopt(fd, mark->level, mark->name, &sockets->mark, sizeof(sockets->mark));
 	if (fd >= 0 && type == SOCK_DGRAM)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)); /* or what there is */
 	return fd;
@@ -123,9 +128,10 @@ static ares_ssize_t send_all(ares_socket_t fd, const struct iovec *parts, int co
 	return sent;
 }
 
-void ares_sockets_init(struct ares_sockets *sockets, void (*after)(void))
+void ares_sockets_init(struct ares_sockets *sockets, void (*after)(void), unsigned mark)
 {
 	sockets->after = after;
+	sockets->mark = mark;
 	for (unsigned i = 0; i < ARES_SOCKETS; i++) {
 		sockets->sources[i].source.fd = -1;
 		sockets->sources[i].index = (uint8_t)i;

@@ -23,11 +23,12 @@ struct ares_source {
 struct ares_sockets {
 	ares_channel channel;
 	void (*after)(void); /* called when c-ares has looked at a socket */
+	unsigned mark;	     /* of each socket, if we may; 0: none */
 	struct ares_source sources[ARES_SOCKETS];
 };
 
 /* They are zero, or were in use before; all are closed. */
-void ares_sockets_init(struct ares_sockets *sockets, void (*after)(void));
+void ares_sockets_init(struct ares_sockets *sockets, void (*after)(void), unsigned mark);
 
 /* For ares_options: the callback, whose data is the struct ares_sockets. */
 void ares_sockets_state(void *data, ares_socket_t fd, int readable, int writable);

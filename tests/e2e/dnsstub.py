@@ -17,6 +17,7 @@ class DnsStub:
     def __init__(self, table, delay=0.0, truncate=False, ttl=60, host="127.0.0.1"):
         self.table, self.delay, self.truncate, self.ttl = table, delay, truncate, ttl
         self.asked = []  # (name, type) in order of arrival
+        self.askers = set()  # addresses, over UDP
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.tcp = socket.create_server((host, 0), family=family)
         self.port = self.tcp.getsockname()[1]
@@ -44,6 +45,7 @@ class DnsStub:
                 query, client = self.udp.recvfrom(4096)
             except OSError:
                 return
+            self.askers.add(client[0])
             if len(query) >= 17:
                 answer = self._answer(query, self.truncate)
                 self._later(

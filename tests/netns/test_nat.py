@@ -9,8 +9,9 @@ import socket
 
 import kit
 import pytest
+from dnsstub import DnsStub
 from lab import family_of
-from services import EchoTarget, UdpEcho, start_redir
+from services import EchoTarget, UdpEcho, start_redir, start_server
 
 pytestmark = pytest.mark.ours
 NAT = kit.BUILD / "ss-nat"
@@ -412,3 +413,22 @@ def test_redir_does_not_start(lab, stage, config, why):
     assert why in redir.log()
     assert ("rules are removed" in redir.log()) == ("user" in config)
     assert not has_rules(lab)
+
+
+def test_own_questions_are_not_turned_back(lab, stage, version):
+    """The server has a name; the router's own traffic is proxied, ss-redir's questions about it are not."""
+    tcp = stage.add(EchoTarget(lab, lab.TARGET[version]))
+    server, keys = start_server(lab, stage)
+    with lab.target:
+        names = stage.add(DnsStub({"server.example": [lab.SERVER[4], lab.SERVER[6]]}, ttl=1, host=lab.OTHER[4]))
+    with lab.router:
+        redir = start_redir(lab, stage, server=(server, {"server": "server.example", **keys}),
+                            args=["--nat", "--nat-opts", "-o"], nameserver=names.address)
+    kit.eventually(lambda: "nat: the rules are in place" in redir.log(), "ss-redir has its rules")
+
+    def asked_again():
+        assert echoes(tcp, lab.client)
+        return len(names.asked) > 4
+
+    kit.eventually(asked_again, "it asks again", within=20)
+    assert set(tcp.sources) == {lab.EXIT[version]} and names.askers == {"45.66.0.1"}
