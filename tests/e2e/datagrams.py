@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 QUIET = 0.3  # seconds in which something would have come
 
 
-def udp(host="127.0.0.1", port=0, timeout=5):
+def udp(host="127.0.0.1", port=0, timeout=kit.PATIENCE):
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     sock.settimeout(timeout)
@@ -47,7 +47,7 @@ class UdpTarget:
             except OSError:
                 continue
 
-    def take(self, within=5):
+    def take(self, within=kit.PATIENCE):
         return self.seen.get(timeout=within)
 
     def silent(self, seconds=QUIET):
@@ -64,7 +64,7 @@ class UdpTarget:
 class Client:
     """An application with one socket, in front of ss-local (socks) or ss-tunnel."""
 
-    def __init__(self, port, host="127.0.0.1", source=None, timeout=5):
+    def __init__(self, port, host="127.0.0.1", source=None, timeout=kit.PATIENCE):
         self.sock = udp(source or ("::1" if ":" in host else "127.0.0.1"), timeout=timeout)
         self.to = (host, port)
 

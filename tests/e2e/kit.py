@@ -28,7 +28,7 @@ from dnsstub import DnsStub
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SS_BUILD", ROOT / "build")).resolve()
 METHOD, PASSWORD = "aes-256-gcm", "correct horse"
-PATIENCE = 10  # seconds until a test stops waiting for bytes that must come
+PATIENCE = 20  # seconds until a test stops waiting for what must come: machines may be slow
 MIB = 1 << 20
 
 
@@ -58,7 +58,7 @@ def sanitized(role):
 # ---- time
 
 
-def eventually(condition, why, within=5.0):
+def eventually(condition, why, within=PATIENCE):
     """Wait until condition() is true, and return it; it is looked at often, so that nothing sleeps to be safe."""
     deadline = time.monotonic() + within
     while not (result := condition()):
@@ -316,7 +316,7 @@ class Program:
     """A started ss-local or ss-server, and what can be seen of it from outside."""
 
     def __init__(self, role, config=None, args=(), port=None, nofile=None, env=None, prefix=(), argv=None,
-                 within=5.0):
+                 within=PATIENCE):
         self.role, self.port, self.config = role, port, config
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="ss-e2e-"))
         argv = list(prefix) + list(argv or command(role))
@@ -417,7 +417,7 @@ class Program:
         state = self.state() if is_ours(self.role) else {}
         return not any(state.get(word) for word in ("session", "association", "block", "look-up"))
 
-    def rests(self, within=5.0):
+    def rests(self, within=PATIENCE):
         eventually(self.at_rest, lambda: f"{self.role}: {self.fds()} descriptors, {self.idle_fds} at the start; "
                    f"{self.state() if is_ours(self.role) else ''}", within)
 
