@@ -319,10 +319,10 @@ def count_datagrams(library, dns, label, server_config, local_config):
     return moved
 
 
-def for_each_method(count, library, dns):
-    """Several at once: most of the time is waiting."""
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        return sum(pool.map(lambda row: count(library, dns, *row), methods()))
+def for_each_method(pool, library, dns):
+    """Started, several at once: most of the time is waiting."""
+    counts = (count_method, count_datagrams)
+    return [pool.submit(count, library, dns, *row) for count in counts for row in methods()]
 
 
 RULES = {
@@ -339,7 +339,7 @@ RULED = {kind: times for kind, times in Traffic.KINDS.items() if kind not in ("f
 def count_rules(library, dns, folder, label, lines):
     """Table rules of both programs: the counters that moved."""
     with kit.Stage() as stage:
-        paths = [pathlib.Path(folder) / "local.acl", pathlib.Path(folder) / "server.acl"]
+        paths = [pathlib.Path(folder) / f"{role} {label}.acl" for role in ("local", "server")]
         for path, rules in zip(paths, (lines, FREE)):
             path.write_text("\n".join(rules) + "\n")
         udp = {"mode": "tcp_and_udp", "udp_timeout": 1, "nameserver": dns.address}
@@ -362,11 +362,9 @@ def count_rules(library, dns, folder, label, lines):
     return moved
 
 
-def for_rules(library, dns, folder):
-    """Table rules allocate nothing. What libc's regexec() takes for a pattern is told, and does not count."""
-    moved = sum(count_rules(library, dns, folder, *row) for row in RULES.items())
-    count_rules(library, dns, folder, "a pattern (may allocate)", [*RULES["direct by address"], PATTERN])
-    return moved
+def for_rules(pool, library, dns, folder):
+    """Started: table rules allocate nothing."""
+    return [pool.submit(count_rules, library, dns, folder, *row) for row in RULES.items()]
 
 
 def traced(traffic, programs, folder):
@@ -420,31 +418,42 @@ def traced(traffic, programs, folder):
     return moved
 
 
+def count_kinds(stage, library, dns, folder):
+    """Every kind of traffic, with one method; the number of counters that moved."""
+    udp = {"mode": "tcp_and_udp", "udp_timeout": 1}
+    server = Counted(
+        stage, library, lambda env: stage.server(nameserver=dns.address, env=env, **udp)
+    )
+    local = Counted(stage, library, lambda env: stage.local(server.program, env=env, **udp))
+    traffic = Traffic(stage, server.program, local.program, dns)
+    for kind, times in traffic.KINDS.items():  # the warm-up
+        traffic.run(kind, min(times, 200))
+    print(
+        "after start and warm-up: "
+        + "; ".join(
+            f"{p.role} {p.counts()[0] + p.counts()[1]} allocations" for p in (server, local)
+        )
+    )
+    time.sleep(1.1)
+    moved = counted(traffic, (server, local)) + traced(traffic, (server, local), folder)
+    server.program.rests()
+    local.program.rests()
+    return moved
+
+
 def main():
-    with kit.Stage() as stage, tempfile.TemporaryDirectory(prefix="noheap-") as folder:
+    with contextlib.ExitStack() as place:
+        stage = place.enter_context(kit.Stage())
+        folder = place.enter_context(tempfile.TemporaryDirectory(prefix="noheap-"))
+        pool = place.enter_context(concurrent.futures.ThreadPoolExecutor(AT_ONCE))
         library = build(folder)
         dns = stage.dns({"*": ["127.0.0.1"], **{f"n{i}.nowhere": "nx" for i in range(5000)}})
-        udp = {"mode": "tcp_and_udp", "udp_timeout": 1}
-        server = Counted(
-            stage, library, lambda env: stage.server(nameserver=dns.address, env=env, **udp)
-        )
-        local = Counted(stage, library, lambda env: stage.local(server.program, env=env, **udp))
-        traffic = Traffic(stage, server.program, local.program, dns)
-        for kind, times in traffic.KINDS.items():  # the warm-up
-            traffic.run(kind, min(times, 200))
-        print(
-            "after start and warm-up: "
-            + "; ".join(
-                f"{p.role} {p.counts()[0] + p.counts()[1]} allocations" for p in (server, local)
-            )
-        )
-        time.sleep(1.1)
-        moved = counted(traffic, (server, local)) + traced(traffic, (server, local), folder)
-        server.program.rests()
-        local.program.rests()
-        moved += for_each_method(count_method, library, dns)
-        moved += for_each_method(count_datagrams, library, dns)
-        moved += for_rules(library, dns, folder)
+        others = for_each_method(pool, library, dns) + for_rules(pool, library, dns, folder)
+        # what libc's regexec() takes for a pattern is told, and does not count
+        rules = [*RULES["direct by address"], PATTERN]
+        told = pool.submit(count_rules, library, dns, folder, "a pattern (may allocate)", rules)
+        moved = count_kinds(stage, library, dns, folder) + sum(count.result() for count in others)
+        told.result()
     print(
         "noheap: "
         + (
