@@ -12,7 +12,6 @@ FUZZ_SECONDS ?= 20
 FUZZ_RUNS ?= 1000000
 SIZE_MAX := 450000
 
-CFLAGS ?= -O2 -g
 OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
 MUSL_CC ?= musl-gcc
@@ -21,6 +20,9 @@ TEST_PYTHON ?= $(or $(shell sh tests/python.sh),false)
 
 FLAVOUR := $(if $(SAN),san,$(or $(FLAVOUR),plain))
 B := $(if $(filter plain,$(FLAVOUR)),build,build/$(FLAVOUR))
+
+# with the sanitizers, the optimiser takes longer than what it saves
+CFLAGS ?= $(if $(filter san,$(FLAVOUR)),-O1 -g1,-O2 -g)
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
@@ -122,7 +124,7 @@ $(B)/obj/ss: $(B)/obj/ss.o $(lib_objects) $(extra_objects)
 
 $(B)/obj/%.o: %.c $(B)/obj/flags $(libs_files)
 	@mkdir -p $(@D)
-	$(call say,CC)$(compile) $(defines) -c -o $@ $<
+	$(call say,CC)$(compile) $(defines) $(unoptimised) -c -o $@ $<
 
 # another compiler, other flags, another version: everything again
 $(B)/obj/flags: export FLAGS := $(filter-out -Werror,$(VERSION) $(compile) $(link) $(libs))
@@ -181,6 +183,8 @@ uninstall:
 
 tests := $(patsubst tests/%.c,%,$(filter-out $(other),$(sort $(wildcard $(foreach d,core crypto net applets,tests/$d/*.c)))))
 programs := $(tests:%=$(B)/tests/%)
+# the tests themselves take three times as long to optimise as to run
+$(tests:%=$(B)/obj/tests/%.o): unoptimised = -O0 -U_FORTIFY_SOURCE
 
 $(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects)
 	@mkdir -p $(@D)
@@ -262,8 +266,8 @@ man-check: all
 
 # --- the running programs
 
-# Most of a test's time is waiting: three at once, where pytest knows how (PYTEST_JOBS= for one).
-PYTEST_JOBS ?= $(shell $(TEST_PYTHON) -c 'import xdist' 2>/dev/null && echo '-n 3')
+# Most of a test's time is waiting: four at once, where pytest knows how (PYTEST_JOBS= for one).
+PYTEST_JOBS ?= $(shell $(TEST_PYTHON) -c 'import xdist' 2>/dev/null && echo '-n 4')
 pytest = SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) -m pytest -vv
 E2E ?= tests/e2e
 

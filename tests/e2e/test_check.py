@@ -36,3 +36,16 @@ def test_without_the_shared_data(tmp_path):
     """What lies there alone is left out, loudly."""
     code, out = check(tmp_path, "none", "", SS_SHARED="/nonexistent")
     assert code == 0 and "SKIPPED bugs: there is no /nonexistent/bugs: set SS_SHARED" in out
+
+
+def test_lines_stay_together(tmp_path):
+    """Stages run at once; each is told of when it has ended, under its name, and nobody is left out."""
+    (tmp_path / "make").write_text('#!/bin/sh\nfor n in 1 2 3; do echo "line $n of $*"; done\necho "1 passed, 0 failed"\n')
+    (tmp_path / "make").chmod(0o755)
+    done = subprocess.run(["sh", kit.ROOT / "tests/check.sh"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "MAKE": str(tmp_path / "make"), "SS_SHARED": str(tmp_path)})
+    blocks = dict(block.split("\n", 1) for block in ("\n" + done.stdout).split("\n== ")[1:])
+    assert "13 passed, 0 failed, 1 skipped" in blocks.pop("sums") and len(blocks) == 14
+    for name, block in blocks.items():
+        words = [line.split()[:3] for line in block.splitlines()]
+        assert words[:3] == [["line", n, "of"] for n in "123"] or name == "bugs", (name, block)
