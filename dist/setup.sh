@@ -22,7 +22,7 @@ apk_build="gcc make binutils pkgconf musl-dev linux-headers libsodium-dev mbedtl
 apk_check="clang clang-extra-tools compiler-rt cmocka-dev libsodium-static mbedtls-static file procps iproute2 util-linux
 	py3-pytest py3-pytest-xdist py3-cryptography valgrind mandoc iperf3 strace gdb bash
 	nftables iptables bind-tools"
-package_peers="shadowsocks-libev v2ray"
+package_peers="shadowsocks-libev v2ray shadowsocks-v2ray-plugin simple-obfs"
 
 need_root()
 {

@@ -22,27 +22,42 @@ enum {
 /* One socket of /proc/net/tcp, udp, ...: */
 struct row {
 	struct address address;
-	unsigned port, state;
+	uint32_t port, state;
 };
+
+/* As many hexadecimal digits; false if there are fewer. */
+static bool read_hex(const char **text, unsigned digits, uint32_t *value)
+{
+	static const char all[] = "0123456789ABCDEF";
+
+	for (*value = 0; digits > 0; digits--, (*text)++) {
+		const char *digit = **text ? strchr(all, **text) : NULL;
+
+		if (!digit)
+			return false;
+		*value = *value << 4 | (uint32_t)(digit - all);
+	}
+	return true;
+}
 
 /* "  0: 0100007F:0CEA 00000000:0000 0A ...": an address is words of 32 bits in the byte order of
  * the machine. */
 static bool read_row(const char *line, struct row *row)
 {
-	char text[33];
+	const char *p = strstr(line, ": ");
 	uint32_t words[4];
+	unsigned n = 0;
 
-	if (sscanf(line, " %*u: %32[0-9A-F]:%4x %*[0-9A-F]:%*x %2x", text, &row->port,
-		   &row->state) != 3)
+	for (p = p ? p + 2 : ""; n < 4 && read_hex(&p, 8, &words[n]); n++)
+		;
+	if ((n != 1 && n != 4) || *p++ != ':' || !read_hex(&p, 4, &row->port) || *p++ != ' ')
 		return false;
-
-	size_t n = strlen(text) / 8;
-	for (size_t i = 0; i < n; i++)
-		if (sscanf(text + 8 * i, "%8x", &words[i]) != 1)
-			return false;
-	if (n == 1 || n == 4)
-		address_set(&row->address, n == 1 ? 4 : 6, words);
-	return n == 1 || n == 4;
+	address_set(&row->address, n == 1 ? 4 : 6, words);
+	p = strchr(p, ' '); /* behind the peer's */
+	if (!p)
+		return false;
+	p++;
+	return read_hex(&p, 2, &row->state);
 }
 
 static bool is_any(const struct address *address)

@@ -32,7 +32,10 @@ def folder():
 
 
 def server(stage, options="", **config):
-    return stage.server(plugin=PLUGIN, plugin_opts="server" + options, **config)
+    """Where much runs beside it, Python takes its time to start."""
+    config = {"server": "127.0.0.1", "server_port": kit.free_port(), "password": kit.PASSWORD, "method": kit.METHOD,
+              "plugin": PLUGIN, "plugin_opts": "server" + options, **config}  # fmt: skip
+    return stage.serve("server", config, port=config["server_port"], within=20)
 
 
 def local(stage, server, options="client", /, **config):
