@@ -23,11 +23,26 @@ void outward_failed(const struct assoc *a, int error)
 		 assoc_client(a, client, sizeof client), strerror(error));
 }
 
+/* A client's own port: it would take the datagram for one of another application. */
+static bool loops(const struct assoc *a, const union inet *to)
+{
+	struct endpoint at;
+
+	endpoint_from_socket(&at, &to->any);
+	if (a->service->role->near_sealed || !service_listens_at(a->service, &at, true))
+		return false;
+	route_loop(a->service, &at);
+	return true;
+}
+
 static void send_to_target(struct assoc *a, const union inet *to, unsigned char *bytes, size_t n)
 {
 	int family = to->any.sa_family == AF_INET6 ? FAR_IPV6 : FAR_IPV4;
-	int fd = assoc_far(a, a->service->role->near_sealed ? family : FAR_DIRECT + family, NULL);
+	int fd;
 
+	if (loops(a, to))
+		return;
+	fd = assoc_far(a, a->service->role->near_sealed ? family : FAR_DIRECT + family, NULL);
 	if (fd < 0)
 		outward_failed(a, errno);
 	else

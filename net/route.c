@@ -91,6 +91,15 @@ void route_refused(const struct endpoint *target, const struct route *route)
 		 endpoint_print(target, text, sizeof(text)), route->line);
 }
 
+void route_loop(const struct service *service, const struct endpoint *target)
+{
+	char text[ENDPOINT_TEXT];
+
+	log_peer(LOG_KIND_REFUSED, "%s: refused: it is this %s itself",
+		 endpoint_print(target, text, sizeof(text)),
+		 service->role->near_sealed ? "server" : "program");
+}
+
 /* Sessions. */
 
 static void dial_target(struct session *s, void (*changed)(struct dial *))
@@ -204,13 +213,9 @@ static bool is_own_target(const struct session *s)
 
 bool route_loops(struct session *s)
 {
-	char target[ENDPOINT_TEXT];
-
 	if (!is_own_target(s))
 		return false;
 	s->why = WHY_REFUSED;
-	log_peer(LOG_KIND_REFUSED, "%s: refused: it is this %s itself",
-		 endpoint_print(&s->target, target, sizeof(target)),
-		 s->service->role->near_sealed ? "server" : "program");
+	route_loop(s->service, &s->target);
 	return true;
 }

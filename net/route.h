@@ -50,4 +50,7 @@ bool route_admits(const struct service *service, const struct address *client, b
 /* Log, rationed, that a target is refused. */
 void route_refused(const struct endpoint *target, const struct route *route);
 
+/* The same because it is the service itself. */
+void route_loop(const struct service *service, const struct endpoint *target);
+
 #endif

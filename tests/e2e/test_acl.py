@@ -182,6 +182,16 @@ def test_no_loop(stage, rules):
     local.rests()
 
 
+def test_no_loop_of_datagrams(stage, rules):
+    local = lone_local(stage, rules, "[bypass_all]")
+    app = stage.add(Client(local.port))
+    inner = b"\0\0\0" + sip004.header("127.0.0.1", stage.add(UdpTarget()).port) + b"hello"
+    app.send(("127.0.0.1", local.port), inner)
+    app.silent()
+    logged(local, "it is this program itself")
+    assert local.state()["association"] == 1
+
+
 def test_udp_direct_and_through_the_server(stage, rules):
     """In one association."""
     dns = stage.dns({"near.test": ["127.0.0.1"], "far.test": ["127.0.0.2"]})
