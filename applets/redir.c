@@ -185,6 +185,8 @@ static void configure(struct service *service, const struct settings *settings, 
 	redir->sockets = settings->socket;
 	redir->sockets.transparent = settings->tproxy;
 	redir->sockets.transparent_datagrams = true;
+	/* The system does not tell where a connection of several paths was bound for. */
+	redir->sockets.near_single = true;
 	redir->sockets.mark = mark_of(settings);
 	redir->at = settings->local;
 	if (i > 0) {

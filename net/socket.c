@@ -223,7 +223,7 @@ static int set_path(int fd, const struct sockaddr *target, const struct socket_o
 static int open_bound(const struct sockaddr *address, socklen_t len,
 		      const struct socket_options *options, bool v6only, bool share)
 {
-	int fd = open_stream(address->sa_family, options->multipath);
+	int fd = open_stream(address->sa_family, options->multipath && !options->near_single);
 
 	if (fd < 0)
 		return -1;
@@ -406,7 +406,8 @@ int socket_send_to(const struct sockaddr *to, socklen_t len, bool connected,
 	return fd;
 }
 
-/* Nothing is to be received: who writes to that address writes to our listener. */
+/* Nothing is to be received: who writes to that address writes to our listener. What comes all the same, by rules that
+ * should not be, is not kept. */
 int socket_send_from(const struct sockaddr *from, socklen_t len, unsigned mark)
 {
 	int family = from->sa_family, fd = open_datagram(family);
@@ -420,7 +421,7 @@ int socket_send_from(const struct sockaddr *from, socklen_t len, unsigned mark)
 		return close_failed(fd);
 	if (mark && set_option(fd, OPTION_MARK, &mark, sizeof(mark)) < 0)
 		return close_failed(fd);
-	if (platform_fragments(fd, family, true) < 0)
+	if (platform_fragments(fd, family, true) < 0 || set(fd, SOL_SOCKET, SO_RCVBUF, 1) < 0)
 		fall_back(EXTRA_OTHER);
 	if (bind(fd, from, len) < 0)
 		return close_failed(fd);

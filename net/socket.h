@@ -10,12 +10,13 @@
 #include "net/endpoint.h"
 
 struct socket_options {
-	bool no_delay;	 /* TCP_NODELAY; on by default */
-	bool fast_open;	 /* TFO: listening, and connecting with the first bytes */
-	bool multipath;	 /* MPTCP */
-	bool reuse_port; /* share the port with any process of this user that does so */
-	bool several;	 /* TCP is listened to by several processes of ours, and no others */
-	int keep_alive;	 /* seconds until the first probe; 0: off */
+	bool no_delay;	  /* TCP_NODELAY; on by default */
+	bool fast_open;	  /* TFO: listening, and connecting with the first bytes */
+	bool multipath;	  /* MPTCP */
+	bool near_single; /* but not for what is accepted */
+	bool reuse_port;  /* share the port with any process of this user that does so */
+	bool several;	  /* TCP is listened to by several processes of ours, and no others */
+	int keep_alive;	  /* seconds until the first probe; 0: off */
 	int near_sndbuf, near_rcvbuf;	 /* of accepted sockets, bytes; 0: the kernel's */
 	int far_sndbuf, far_rcvbuf;	 /* of connections we open */
 	unsigned mark;			 /* SO_MARK of what we open; 0: none */

@@ -10,6 +10,7 @@ from rules import BY_HAND, Nft
 from services import EchoTarget, UdpEcho, start_redir
 
 pytestmark = pytest.mark.ours
+IPPROTO_MPTCP = 262
 
 
 @pytest.fixture(params=BY_HAND, ids=lambda kind: kind.name)
@@ -65,3 +66,21 @@ def test_udp(lab, stage, rules, version):
     for _ in range(3):
         assert target.ask(lab.client, b"hello") == b"hello"
     assert target.sources == [lab.EXIT[version]]
+
+
+def test_multipath(lab, stage, rules, version):
+    """For the way to the server; a client's own multipath TCP ends at the proxy, which must know its destination."""
+    target = stage.add(EchoTarget(lab, lab.TARGET[version]))
+    redir = start_redir(lab, stage, mptcp=True)
+    rules.redirect(redir.port)
+    for protocol in (0, IPPROTO_MPTCP):
+        try:
+            with lab.client:
+                sock = socket.socket(socket.AF_INET6 if version == 6 else socket.AF_INET, socket.SOCK_STREAM, protocol)
+        except OSError as error:
+            pytest.skip(f"this kernel has no multipath TCP: {error}")
+        with contextlib.closing(sock):
+            sock.settimeout(5)
+            sock.connect((target.host, target.port))
+            sock.sendall(b"hello")
+            assert kit.read(sock, 5) == b"hello"
