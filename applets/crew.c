@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/shared.h"
 #include "net/handover.h"
+#include "net/ledger.h"
 #include "net/replay.h"
 #include "net/resolve.h"
 #include "net/salts.h"
@@ -106,6 +107,8 @@ static void take_services(struct applet *applet, unsigned place)
 	struct traffic *traffic = applet->crew.traffic + (size_t)place * applet->service_count;
 
 	take_listeners(applet, place);
+	if (applet->engine.ledger)
+		ledger_start(applet->engine.ledger, place);
 	for (unsigned i = 0; i < applet->service_count; i++) {
 		struct service *service = &applet->services[i];
 
@@ -241,6 +244,8 @@ void crew_close(struct applet *applet)
 
 	if (applet->settings.workers == 1)
 		return;
+	ledger_close(applet->engine.ledger);
+	applet->engine.ledger = NULL;
 	free(crew->spares);
 	if (crew->traffic)
 		shared_unmap(crew->traffic, traffic_size(applet));

@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/reactor.h"
 #include "net/acl.h"
+#include "net/ledger.h"
 #include "net/replay.h"
 #include "net/resolve.h"
 #include "net/salts.h"
@@ -221,6 +222,21 @@ void applet_limits(struct applet *applet)
 	applet->sessions = session_limit(applet);
 }
 
+/* Users may come with a reload: four times as many as there are now, and some. */
+static void open_ledger(struct applet *applet)
+{
+	const struct settings_place *place;
+	uint32_t users = 0;
+
+	for (unsigned i = 0; (place = settings_place(&applet->settings, i)); i++)
+		users += place->user_count;
+	if (applet->settings.workers == 1 || users == 0)
+		return;
+	applet->engine.ledger = ledger_open(4 * users, applet->settings.workers);
+	if (!applet->engine.ledger)
+		die("no memory to count for %u users: %s", users, strerror(errno));
+}
+
 void applet_make(struct applet *applet)
 {
 	unsigned buffers = applet->settings.buffer_limit;
@@ -232,8 +248,10 @@ void applet_make(struct applet *applet)
 	applet_open_rules(applet);
 	applet->replay = open_replay(applet);
 	open_datagrams(applet);
-	if (applet->kind->role->near_sealed)
+	if (applet->kind->role->near_sealed) {
 		open_salts(applet);
+		open_ledger(applet);
+	}
 	applet_make_plugins(applet);
 	applet->services = calloc(applet->service_count + 1, sizeof(*applet->services));
 	if (!applet->services)

@@ -103,7 +103,7 @@ void applet_check_upstreams(struct applet *applet);
 void applet_open_names(const struct applet *applet);
 void applet_start(struct applet *applet);
 
-/* What the program holds, in one line of the log. */
+/* What the program holds, in one line of the log; and what its users moved, in one for each. */
 void applet_report(const struct applet *applet, const struct engine_state *state);
 
 /* End all sessions; close and wipe what applet_make() and applet_listen() made, and the reactor. */

@@ -12,12 +12,34 @@ static const struct role server_role = {
 	.near_sealed = true,
 };
 
+/* Where several workers serve, they count together. */
+static void count_together(struct users *users, const struct service *service)
+{
+	size_t without;
+
+	if (!service->engine->ledger)
+		return;
+	without = users_count_in(users, service->engine->ledger, service->number);
+	if (without)
+		log_warn("the bytes of %zu users are not counted before a new start", without);
+}
+
+/* A table of a place's users; NULL: no memory. */
+static struct users *list_users(const struct service *service, const struct settings_place *place)
+{
+	struct users *users = applet_users(place);
+
+	if (users)
+		count_together(users, service);
+	return users;
+}
+
 static void configure(struct service *service, const struct settings *settings, unsigned i)
 {
 	const struct settings_place *place = settings_place(settings, i);
 
 	service->key = place->key;
-	if (place->users && !(service->key.users = applet_users(place)))
+	if (place->users && !(service->key.users = list_users(service, place)))
 		die("no memory for %u users", place->user_count);
 }
 
@@ -28,7 +50,7 @@ static void reload(struct service *services, const struct settings *settings)
 	unsigned count = 0;
 
 	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
-		struct users *fresh = place->users ? applet_users(place) : NULL;
+		struct users *fresh = place->users ? list_users(&services[i], place) : NULL;
 
 		if (fresh)
 			services[i].key.users = users_replace(services[i].key.users, fresh);

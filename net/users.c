@@ -10,6 +10,7 @@
 
 #include "core/bytes.h"
 #include "crypto/blake3.h"
+#include "net/ledger.h"
 
 #include <assert.h>
 #include <sodium.h>
@@ -24,6 +25,7 @@ struct line {
 struct users {
 	size_t uses; /* the owner, and sessions */
 	struct line *line;
+	struct ledger *ledger; /* NULL: counters are in `all` */
 	size_t max, count;
 	size_t mask;	   /* entries of each index, less one */
 	uint32_t *by_hash; /* places in `all`, plus one; 0: nobody */
@@ -104,6 +106,18 @@ enum users_result users_add(struct users *users, const char *name, const unsigne
 	user->table = users;
 	*by_hash = *by_name = (uint32_t)++users->count;
 	return USERS_ADDED;
+}
+
+size_t users_count_in(struct users *users, struct ledger *ledger, uint32_t service)
+{
+	size_t without = 0;
+
+	users->ledger = ledger;
+	for (size_t i = 0; i < users->count; i++) {
+		users->all[i].entry = ledger_entry(ledger, service, users->all[i].name);
+		without += users->all[i].entry == 0;
+	}
+	return without;
 }
 
 /* A table goes, or shares another line. */
@@ -240,9 +254,19 @@ void user_leave(struct user *user, uint64_t up, uint64_t down)
 		return;
 	current = user->table->line->current;
 	counts = current == user->table ? user : current ? find_name(current, user->name) : NULL;
-	if (counts) {
+	if (counts && counts->table->ledger) {
+		ledger_add(counts->table->ledger, counts->entry, up, down);
+	} else if (counts) {
 		counts->up += up;
 		counts->down += down;
 	}
 	release(user->table);
+}
+
+void user_traffic(const struct user *user, uint64_t *up, uint64_t *down)
+{
+	*up = user->up;
+	*down = user->down;
+	if (user->table->ledger)
+		ledger_sum(user->table->ledger, user->entry, up, down);
 }

@@ -18,16 +18,18 @@ enum {
 	USERS_MAX = 1 << 20
 };
 
+struct ledger;
 struct users;
 
 struct user {
 	unsigned char hash[USER_HASH];
 	unsigned char key[WIRE_KEY_MAX];
 	char *name;
-	uint64_t up, down; /* payload bytes of sessions that ended */
+	uint64_t up, down; /* payload bytes of sessions that ended; see user_traffic() */
 	struct {
 		uint64_t up, down;
 	} live;		     /* of others, when they were counted last: engine_count_live() */
+	uint32_t entry;	     /* where they are counted instead, if several workers count */
 	struct users *table; /* where it is listed */
 };
 
@@ -45,6 +47,10 @@ struct users *users_open(size_t n);
 /* Add one of those n. The name and the key (key_len <= WIRE_KEY_MAX bytes, of the method) are copied. */
 enum users_result users_add(struct users *users, const char *name, const unsigned char *key,
 			    size_t key_len);
+
+/* Several workers count for these users, who are those of this service: in the ledger. When all are
+ * added. The number of those for whom there was no room, who are not counted. */
+size_t users_count_in(struct users *users, struct ledger *ledger, uint32_t service);
 
 /* Its owner is done with the table. It is wiped and freed when nobody uses a user of it any more. */
 void users_close(struct users *users);
@@ -74,5 +80,8 @@ struct user *users_find(const struct users *users, const unsigned char hash[USER
  * moved, which counts for the user of that name in the table that is in use then. NULL: nothing. */
 struct user *user_hold(struct user *user);
 void user_leave(struct user *user, uint64_t up, uint64_t down);
+
+/* Payload bytes of all sessions that ended, whoever served them. */
+void user_traffic(const struct user *user, uint64_t *up, uint64_t *down);
 
 #endif

@@ -107,16 +107,18 @@ def test_a_port_in_use_is_seen(stage):
 # ---- salts
 
 
-def served_once(stage, server, target, request, copies):
-    """Send copies of a request at once, each on its own connection: how many were answered."""
+def served_once(stage, server, target, request, copies, cut):
+    """Send copies of a request, each on its own connection: what comes before the cut, then the rest of all at
+    once; how many were answered.
+    """
     socks = [stage.connect(server.port) for _ in range(copies)]
     for sock in socks:
-        sock.sendall(request[:40])
+        sock.sendall(request[:cut])
     start = threading.Barrier(copies)
 
     def send(sock):
         start.wait()
-        sock.sendall(request[40:])
+        sock.sendall(request[cut:])
 
     threads = [threading.Thread(target=send, args=(sock,)) for sock in socks]
     for thread in threads:
@@ -133,7 +135,7 @@ def test_replay_at_another_worker(stage):
     for _ in range(3):
         target = stage.target()
         request, _ = sip004.request(METHOD, PASSWORD, target.host, target.port, b"once")
-        assert served_once(stage, server, target, request, 12) == 1
+        assert served_once(stage, server, target, request, 12, cut=40) == 1
         for _ in range(8):
             sock = stage.connect(server.port)
             sock.sendall(request)
@@ -147,7 +149,7 @@ def test_replay_of_2022_at_another_worker(stage):
     target = stage.target()
     text = sip022.variable(sip004.header(target.host, target.port), b"once")
     request, _ = sip022.request(method, [key], text)
-    assert served_once(stage, server, target, request, 12) == 1
+    assert served_once(stage, server, target, request, 12, cut=0) == 1  # in pieces it would not be served at all
     assert len(target.conns) == 1
 
 
@@ -313,6 +315,31 @@ def test_a_bad_file_reaches_nobody(stage):
     local = test_users.client(stage, server, f"{test_users.key(0)}:{test_users.key(1)}")
     for _ in range(6):
         assert kit.works(server, local)
+
+
+def test_users_are_counted_together(stage):
+    """By all workers, also what one had counted that has died."""
+    server = test_users.serve(stage, 1, 2, **TWO)
+    target = stage.target()
+    locals_ = [test_users.client(stage, server, f"{test_users.key(0)}:{test_users.key(n)}") for n in (1, 2)]
+
+    def moved():
+        for number, local in enumerate(locals_, start=1):
+            for _ in range(8):
+                sock = stage.socks(local, target)
+                assert test_users.echoes(sock, b"x" * 100 * number)
+                sock.close()
+
+    def said(times):
+        server.state()
+        line = "user user{0}: {1} bytes up, {1} down"
+        return all(line.format(n, 800 * n * times) in server.log() for n in (1, 2))
+
+    moved()
+    kit.eventually(lambda: said(1), lambda: server.log()[-1000:])
+    kill_one(server)
+    moved()
+    kit.eventually(lambda: said(2), lambda: server.log()[-1000:])
 
 
 # ---- UDP
