@@ -48,20 +48,35 @@ static ssize_t first_line(const char *path, char *to, size_t size)
 	return (ssize_t)strlen(to);
 }
 
+int secret_read_file(const char *path, char **password)
+{
+	char line[SECRET_FILE_MAX], *copy;
+	ssize_t n = first_line(path, line, sizeof line);
+
+	if (n == 0)
+		errno = ENODATA;
+	if (n <= 0)
+		return -1;
+	copy = strdup(line);
+	sodium_memzero(line, sizeof line);
+	if (!copy)
+		return -1;
+	if (*password)
+		sodium_memzero(*password, strlen(*password));
+	free(*password);
+	*password = copy;
+	return 0;
+}
+
 static int password_file(struct settings_place *place, const char *path,
 			 struct options_reason *reason)
 {
-	char line[SECRET_FILE_MAX];
-	ssize_t n = first_line(path, line, sizeof line);
-
-	if (n < 0)
-		return fail(reason, "PASSWORD_FILE: %.200s: %s", path, strerror(errno));
-	if (n == 0)
+	if (secret_read_file(path, &place->password) == 0)
+		return 0;
+	if (errno == ENODATA)
 		return fail(reason, "PASSWORD_FILE: %.200s has no password in its first line",
 			    path);
-	place->password = strdup(line);
-	sodium_memzero(line, sizeof line);
-	return place->password ? 0 : fail(reason, "the password does not fit into memory");
+	return fail(reason, "PASSWORD_FILE: %.200s: %s", path, strerror(errno));
 }
 
 int secret_from_environment(struct settings_place *place, struct options_reason *reason)

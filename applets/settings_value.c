@@ -4,10 +4,14 @@
  */
 #include "applets/settings_value.h"
 
+#include "applets/secret.h"
 #include "applets/settings.h"
 #include "core/workers.h"
 #include "net/nameservers.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -76,6 +80,31 @@ int value_password(struct options *o, const struct option_value *value)
 {
 	((struct settings_place *)o->into)->password_at = spot_of(value);
 	return 0;
+}
+
+/* A relative path begins where the configuration file lies: also when it is read again by a daemon,
+ * which is elsewhere. */
+int value_password_file(struct options *o, const struct option_value *value)
+{
+	const char *text = options_text(o, value, "a string"), *slash;
+	const char *file = o->whole ? o->whole->file : o->file;
+	struct settings_place *place = o->into;
+	char path[PATH_MAX];
+	int n;
+
+	if (!text || !*text)
+		return text ? 0 : -1;
+	slash = *text == '/' || !file ? NULL : strrchr(file, '/');
+	n = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - file) : 0,
+		     slash ? file : "", text);
+	if (n < 0 || n >= (int)sizeof path)
+		return options_fail(o, "is too long");
+	place->password_at = spot_of(value);
+	if (secret_read_file(path, &place->password) == 0)
+		return 0;
+	return options_fail(o, "cannot be used: %.200s: %s", path,
+			    errno == ENODATA ? "there is no password in its first line"
+					     : strerror(errno));
 }
 
 int value_key(struct options *o, const struct option_value *value)

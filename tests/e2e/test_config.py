@@ -246,6 +246,39 @@ def test_password_from_the_environment(stage, variable, tmp_path):
 
 
 @pytest.mark.ours
+@pytest.mark.parametrize("element", [False, True], ids=["top level", "element"])
+def test_password_from_a_file(stage, tmp_path, element):
+    """A relative path begins at the configuration file, wherever the program runs."""
+    (tmp_path / "secret").write_text(PASSWORD + "\nmore\n")
+    port = free_port()
+    place = {"server": "127.0.0.1", "server_port": port, "method": METHOD, "password_file": "secret"}
+    (tmp_path / "config").write_text(json.dumps({"servers": [place]} if element else place))
+    server = stage.serve("server", None, ["-c", tmp_path / "config"], port=port)
+    assert kit.works(server)
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize(
+    "content, why", [(None, "No such file"), ("\n", "there is no password in its first line")]
+)
+def test_password_file_of_no_use(stage, tmp_path, content, why):
+    if content:
+        (tmp_path / "secret").write_text(content)
+    (tmp_path / "config").write_text('{"server_port": 1,\n"password_file": "secret"}')
+    program = stage.program("server", None, ["-c", tmp_path / "config"])
+    assert program.wait() == 255
+    assert f"config:2:1: key 'password_file' cannot be used: {tmp_path}/secret: {why}" in program.stderr()
+
+
+@pytest.mark.ours
+def test_option_wins_over_password_file(stage, tmp_path):
+    (tmp_path / "secret").write_text("another")
+    (tmp_path / "config").write_text('{"server": "127.0.0.1", "password_file": "secret"}')
+    args = ["-c", tmp_path / "config", "-p", (port := free_port()), "-k", PASSWORD, "-m", METHOD]
+    assert kit.works(stage.serve("server", None, args, port=port))
+
+
+@pytest.mark.ours
 def test_password_is_wiped_from_the_command_line(stage):
     """CL05"""
     port = free_port()
