@@ -360,26 +360,31 @@ def test_a_country(lab, stage, nat, version, tmp_path):
 
 # --- ss-redir --nat
 
-def has_rules(lab):
-    return "table inet shadowsocks" in lab.router.run("nft", "list", "tables") and TPROXY in lab.router.ip("rule")
+def has_rules(lab, tool="nft"):
+    rules = {"nft": "table inet shadowsocks" in lab.router.run("nft", "list", "tables"),
+             "iptables": "SS_NAT_WHERETO" in lab.router.run("ip6tables-save")}
+    assert rules[tool] == (TPROXY in lab.router.ip("rule")) == (TPROXY in lab.router.ip("-6", "rule"))
+    return rules[tool]
 
 
-def start_with_rules(lab, stage, **options):
+def start_with_rules(lab, stage, tool="nft", **options):
     redir = start_redir(lab, stage, **options)
     kit.eventually(lambda: "nat: the rules are in place" in redir.log(), "ss-redir has its rules")
-    assert has_rules(lab)
+    assert has_rules(lab, tool)
     return redir
 
 
 @pytest.mark.parametrize("user", (None, "nobody"))
-def test_redir_has_its_rules(lab, stage, version, user):
+@pytest.mark.parametrize("tool", TOOLS)
+def test_redir_has_its_rules(lab, stage, version, user, tool):
     tcp, udp = both(lab, stage, lab.TARGET[version])
-    redir = start_with_rules(lab, stage, args=["--nat", "--nat-opts", "-I lan -o"], **({"user": user} if user else {}))
+    redir = start_with_rules(lab, stage, tool, args=["--nat", "--nat-opts", f"-I lan -o --{tool}"],
+                             **({"user": user} if user else {}))
     for machine in lab.client, lab.router:
         assert echoes(tcp, machine) and udp.ask(machine, b"hello") == b"hello"
     assert tcp.sources == [lab.EXIT[version]] * 2 and udp.sources == [lab.EXIT[version]]
     redir.stop()
-    assert not has_rules(lab)
+    assert not has_rules(lab, tool)
     assert echoes(tcp, lab.client) and tcp.sources[-1] == lab.CLIENT[version]
 
 
