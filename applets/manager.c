@@ -180,7 +180,6 @@ static void reload(struct applet *applet)
 
 	if (!is_manager(applet))
 		return;
-	ports_rules(applet->manager->ports);
 	if (!applet->settings.ports_read)
 		return;
 	put_all(applet->manager, &seen);

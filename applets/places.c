@@ -112,7 +112,7 @@ void applet_fill(struct applet *applet, struct service *service)
 		.role = applet->kind->role,
 		.sockets = &settings->socket,
 		.own = settings,
-		.acl = applet->acl,
+		.rules = applet->acl ? &applet->acl : NULL,
 		.timeout = (uint64_t)settings->timeout * 1000,
 		.udp_timeout = (uint64_t)settings->udp_timeout * 1000,
 		.mtu = settings->mtu,

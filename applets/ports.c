@@ -354,13 +354,6 @@ enum port_result ports_remove_user(struct ports *ports, uint16_t number, const c
 	return PORT_OK;
 }
 
-void ports_rules(struct ports *ports)
-{
-	for (unsigned i = 0; i < 1 << 16; i++)
-		if (ports->all[i])
-			ports->all[i]->service.acl = ports->applet->acl;
-}
-
 void ports_close(struct ports *ports)
 {
 	for (unsigned i = 0; i < 1 << 16; i++)

@@ -52,9 +52,6 @@ enum port_result ports_add_user(struct ports *ports, uint16_t number, const char
 				const unsigned char *key);
 enum port_result ports_remove_user(struct ports *ports, uint16_t number, const char *name);
 
-/* The access control list is another now. */
-void ports_rules(struct ports *ports);
-
 /* Close all, turning the reactor once. */
 void ports_close(struct ports *ports);
 

@@ -40,8 +40,6 @@ bool applet_reload_rules(struct applet *applet)
 		log_error("the rules stay as they are: %s", reason);
 		return false;
 	}
-	for (unsigned i = 0; i < applet->service_count; i++)
-		applet->services[i].acl = applet->acl;
 	acl_close(old);
 	announce(applet);
 	return true;

@@ -23,7 +23,7 @@ static enum acl_verdict usual(const struct service *service)
 static enum acl_verdict ask(const struct service *service, const struct endpoint *target,
 			    const struct address *resolved, unsigned *line)
 {
-	return (service->role->near_sealed ? acl_outbound : acl_target)(service->acl, target,
+	return (service->role->near_sealed ? acl_outbound : acl_target)(*service->rules, target,
 									resolved, line);
 }
 
@@ -31,7 +31,7 @@ struct route route_target(const struct service *service, const struct endpoint *
 {
 	struct route route = { .verdict = usual(service) };
 
-	if (service->acl)
+	if (service->rules)
 		route.verdict = ask(service, target, NULL, &route.line);
 	return route;
 }
@@ -74,8 +74,8 @@ bool route_admits(const struct service *service, const struct address *client, b
 	char text[ENDPOINT_TEXT];
 	unsigned line;
 
-	if (!service->acl || !service->role->near_sealed || service_is_plugged(service, udp) ||
-	    acl_client(service->acl, client, &line) == ACL_ALLOW)
+	if (!service->rules || !service->role->near_sealed || service_is_plugged(service, udp) ||
+	    acl_client(*service->rules, client, &line) == ACL_ALLOW)
 		return true;
 	address_socket(client, 0, &address);
 	log_peer(LOG_KIND_REFUSED, "%s: not served: access control list, line %u",
@@ -129,7 +129,7 @@ static void log_way(const struct session *s, const struct route *route, const ch
 {
 	char peer[ENDPOINT_TEXT], target[ENDPOINT_TEXT];
 
-	if (s->service->acl && log_verbose())
+	if (s->service->rules && log_verbose())
 		log_debug("%s -> %s: %s: access control list, line %u",
 			  session_peer(s, peer, sizeof(peer)),
 			  endpoint_print(&s->target, target, sizeof(target)), way, route->line);

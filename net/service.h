@@ -37,7 +37,7 @@ struct service {
 	struct wire_key key;		/* near side sealed: what clients must know */
 	struct upstreams *upstreams;	/* far side sealed: where to relay to; else NULL */
 	const void *own;		/* what the role needs besides; the engine does not look */
-	struct acl *acl;		/* whoever owns it may replace it any time; NULL: none */
+	struct acl *const *rules;	/* where its owner has the list in force; NULL: no rules */
 	struct traffic *traffic;	/* where to count; NULL: in the service */
 	void (*gone)(struct service *); /* see service_end() */
 	uint64_t timeout;		/* ms; the setting `timeout` */

@@ -9,6 +9,7 @@ import threading
 import time
 
 import kit
+import manager
 import pytest
 import sip004
 import streams
@@ -438,3 +439,25 @@ def test_workers(stage, rules):
     echo = stage.target()
     for _ in range(8):
         assert fails(stage, local, echo, "127.0.0.1")
+
+
+def test_ports_of_a_manager(stage, rules):
+    """Rules are those of all its ports, of the file and of requests, also when they were read again."""
+    path = rules("[outbound_block_list]", "127.0.0.1")
+    early, late = kit.free_port(), kit.free_port()
+    program, ask = manager.start(stage, {"port_password": {str(early): PASSWORD}, "acl": path})
+    assert ask.add(late, PASSWORD) == "ok"
+    target = stage.target()
+
+    def served(port):
+        peer = sip004.Peer(stage.connect(port), METHOD, PASSWORD).open(target.host, target.port, b"ping")
+        return ending(peer.sock, 0.5)[1] == "open"
+
+    assert not served(early) and not served(late)
+    for _ in range(3):
+        seen = program.log().count("access control list /")
+        rules("[outbound_block_list]", "10.0.0.0/8")
+        program.signal(signal.SIGHUP)
+        kit.eventually(lambda seen=seen: program.log().count("access control list /") > seen, program.log)
+        assert served(early) and served(late)
+    assert ask.remove(late) == "ok" and ask.add(late, PASSWORD) == "ok" and served(late)

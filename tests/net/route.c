@@ -13,15 +13,17 @@
 static const struct role server_role = { .name = "server", .near_sealed = true };
 static const struct role client_role = { .name = "client" };
 static struct service service;
+static struct acl *rules;
 
 static void with_rules(const struct role *role, const char *text)
 {
 	char reason[ACL_REASON_MAX];
 
-	acl_close(service.acl);
+	acl_close(rules);
+	rules = text ? acl_read("test", text, strlen(text), reason) : NULL;
+	assert_true(!text || rules);
 	service.role = role;
-	service.acl = text ? acl_read("test", text, strlen(text), reason) : NULL;
-	assert_true(!text || service.acl);
+	service.rules = text ? &rules : NULL;
 }
 
 static struct endpoint target(const char *text)

@@ -35,6 +35,7 @@ static struct world {
 	uint64_t pace; /* ms that pass with each turn */
 	struct engine engine;
 	struct service server, local;
+	struct acl *rules;	    /* of local */
 	struct upstreams upstreams; /* of local */
 	struct socket_options sockets[2];
 	uint16_t server_port, local_port;
@@ -397,8 +398,9 @@ static inline void connect_directly(void)
 {
 	char reason[ACL_REASON_MAX];
 
-	world.local.acl = acl_read("test", "[bypass_all]\n", 13, reason);
-	assert_non_null(world.local.acl);
+	world.rules = acl_read("test", "[bypass_all]\n", 13, reason);
+	assert_non_null(world.rules);
+	world.local.rules = &world.rules;
 	splice_open(&world.engine.splice);
 }
 
@@ -416,6 +418,7 @@ static inline void world_close(void)
 	service_close(&world.server);
 	service_close(&world.local);
 	engine_close(&world.engine);
+	acl_close(world.rules);
 	resolve_close();
 	reactor_close();
 	service_free(&world.server);
