@@ -4,8 +4,5 @@
 #include "applets/running.h"
 
 const struct applet_part *const applet_parts[] = {
-	&plugins_part,
-	&nat_part,
-	&manager_part,
-	NULL,
+	&plugins_part, &nat_part, &manager_part, &report_part, NULL,
 };

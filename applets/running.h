@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 struct manager;
+struct reports;
 
 struct applet {
 	const struct applet_kind *kind;
@@ -34,8 +35,9 @@ struct applet {
 	struct acl *acl;	/* NULL: none */
 	struct plugin *plugins; /* one for each place of the settings; or NULL */
 	unsigned plugin_count;
-	int status; /* the exit status, if the program ends by itself */
-	struct manager *manager;
+	int status;		 /* the exit status, if the program ends by itself */
+	struct manager *manager; /* of ss-manager */
+	struct reports *reports; /* of ss-server, to a manager */
 };
 
 /* Something that the main process looks after besides the services: a plugin, rules in the kernel. Each
@@ -58,7 +60,7 @@ struct applet_part {
 extern const struct applet_part *const applet_parts[];
 extern const struct applet_part nat_part;
 
-extern const struct applet_part manager_part;
+extern const struct applet_part manager_part, report_part;
 
 /* What the i-th service does. (places.c) */
 enum mode applet_mode(const struct applet *applet, unsigned i);

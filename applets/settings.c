@@ -221,7 +221,6 @@ static const struct option_row rows[] = {
 	  .words = modes, BITS(OURS),
 	  HELP("what the plugin carries: tcp_only, tcp_and_udp, udp_only (tcp_only)") },
 	{ FLAG(0, "manager-address", "ADDRESS"), FOR(S), FIELD(STRING, manager_address),
-	  BITS(UNBUILT),
 	  HELP("where to report traffic: host:port or a Unix socket's path") },
 	{ FLAG(0, "manager-address", "ADDRESS"), KEY("manager_address"), FOR(M),
 	  FIELD(STRING, manager_address),

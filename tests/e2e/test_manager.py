@@ -312,3 +312,26 @@ def test_workdir(stage, home, tmp_path):
     path = f"{tmp_path / home}/w" if home == "file" else f"{home}/w"
     program = stage.program("manager", None, ["--manager-address", tmp_path / "m", "-D", path])
     assert program.wait() == 255 and "unable to create working directory" in program.stderr()
+
+
+@pytest.mark.parametrize("unix", [True, False], ids=["unix", "udp"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_reports(stage, unix, workers, tmp_path):
+    """ss-server tells a manager every five seconds what it has passed, with a NUL behind it."""
+    path = str(tmp_path / "m")
+    if unix:
+        listener = stage.add(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        listener.bind(path)
+    else:
+        listener = stage.add(udp())
+        path = "localhost:%d" % listener.getsockname()[1]
+    listener.settimeout(20)
+    server, target = stage.server(["--manager-address", path, "--workers", workers]), stage.target()
+    peer = stage.peer(server, target.host, target.port, b"x" * 1000)
+    assert peer.read(1000) == b"x" * 1000
+    report, sender = listener.recvfrom(100)
+    assert report == b'stat: {"%d":2073}\0' % server.port
+    if unix:
+        assert sender == f"/tmp/shadowsocks.{server.port}"
+    server.stop()
+    assert not os.path.exists(f"/tmp/shadowsocks.{server.port}")

@@ -5,7 +5,6 @@ import pytest
 from kit import METHOD, PASSWORD
 
 pytestmark = pytest.mark.ours
-FLAGS = [["--manager-address", "127.0.0.1:1"]]
 KEYS = [{"servers": [{"acl": "/dev/null"}]}]
 
 
@@ -24,12 +23,6 @@ def refused(program):
     assert program.wait() == 255, program.log()
     assert "not built yet" in program.stderr()
     return program.stderr()
-
-
-@pytest.mark.parametrize("role", ["server"])
-@pytest.mark.parametrize("flag", FLAGS, ids=lambda flag: flag[0])
-def test_flags(stage, role, flag):
-    assert flag[0] in refused(stage.program(role, config(), flag))
 
 
 @pytest.mark.parametrize("role", ["local", "server"])

@@ -1,0 +1,100 @@
+"""ss-ctl: each command against a manager, and what it says when there is none."""
+import json
+import os
+import subprocess
+import threading
+
+import kit
+import manager
+import pytest
+
+pytestmark = pytest.mark.ours
+
+
+def ctl(*words, env=None, given=None, timeout=20):
+    return subprocess.run(
+        [kit.BUILD / "ss-ctl", *map(str, words)], capture_output=True, text=True, input=given, timeout=timeout,
+        env={**os.environ, **(env or {})})
+
+
+def says(*words, **options):
+    done = ctl(*words, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(params=[True, False], ids=["unix", "udp"])
+def address(stage, request):
+    _, ask = manager.start(stage, unix=request.param)
+    return ask.address if request.param else "localhost:%d" % ask.address[1]
+
+
+def test_commands(stage, address):
+    port, other = kit.free_port(), kit.free_port()
+    assert says("-a", address, "add", port, "password=a b", "method=aes-128-gcm") == "ok\n"
+    assert says("-a", address, "add", other, env={"SS_PASSWORD": "from the environment"}) == "ok\n"
+    assert says("-a", address, "add", other, "mode=tcp_and_udp", "no_delay=false", given="typed\n") == "ok\n"
+    told = json.loads(says("-a", address, "list"))
+    assert {one["server_port"]: one["password"] for one in told} == {str(port): "a b", str(other): "typed"}
+    assert manager.serves(stage, port, "a b", method="aes-128-gcm")
+    assert says("-a", address, "ping").startswith("stat: {")
+    (one,) = json.loads(says("-a", address, "stats", port))["ports"]
+    assert one["port"] == port and one["down"] == 4
+    assert says("-a", address, "remove", port, other) == "ok\nok\n"
+    assert says("-a", address, "list") == "[\n]\n"
+
+
+def test_users(stage, address):
+    from test_users import METHOD, key, users
+
+    port = kit.free_port()
+    ask = stage.add(manager.Asker(address if "/" in address else ("127.0.0.1", int(address.split(":")[1]))))
+    assert ask.add(port, key(0), method=METHOD, users=users(1)) == "ok"
+    assert says("-a", address, "add_user", port, "bob", given=key(2) + "\n") == "ok\n"
+    assert says("-a", address, "remove_user", port, "user1") == "ok\n"
+    (one,) = json.loads(says("-a", address, "stats"))["ports"]
+    assert [user["name"] for user in one["users"]] == ["bob"]
+
+
+def test_refused(address):
+    done = ctl("-a", address, "add", 8001, "password=x", "method=rot13")
+    assert done.returncode == 1 and done.stdout == "err\n"
+    assert ctl("-a", address, "add", "70000", "password=x").returncode == 255
+    assert ctl("-a", address, "add", 8001, "x").returncode == 255
+    assert ctl("-a", address, "sing").returncode == 1
+    assert ctl().returncode == 1 and ctl("-h").returncode == 0
+
+
+def test_no_manager(tmp_path):
+    done = ctl("-a", tmp_path / "none", "ping")
+    assert done.returncode == 255 and "no manager" in done.stderr
+    done = ctl("-a", f"127.0.0.1:{kit.free_port()}", "ping")
+    assert done.returncode == 255 and "no answer" in done.stderr
+
+
+def test_watch(stage, address):
+    port, target = kit.free_port(), stage.target()
+    assert says("-a", address, "add", port, "password=" + manager.PASSWORD) == "ok\n"
+    sock = stage.socks(manager.client(stage, port), target)
+    watching = subprocess.Popen([kit.BUILD / "ss-ctl", "-a", address, "watch"], stdout=subprocess.PIPE, text=True)
+    stage.callback(watching.kill)
+    assert watching.stdout.readline().split() == ["port", "up/s", "down/s", "connections"]
+    stop = threading.Event()
+
+    def talk():
+        while not stop.wait(0.05):
+            sock.sendall(b"x" * 1000)
+            kit.read(sock, 1000)
+
+    talker = threading.Thread(target=talk)
+    talker.start()
+    try:
+        fields = watching.stdout.readline().split()
+        assert int(fields[0]) == port and int(fields[1]) > 0 and int(fields[2]) > 0 and fields[3] == "1"
+    finally:
+        stop.set()
+        talker.join()
+    watching.terminate()
+    assert watching.wait(5) != 0
+    kit.eventually(lambda: not [name for name in os.listdir("/tmp") if name.startswith(".ss-ctl.")],
+                   "a socket is left behind")
