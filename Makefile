@@ -141,7 +141,8 @@ ifeq ($(FLAVOUR),musl)
 rarely := applets/% core/json.c core/log.c core/options.c core/pidfile.c core/process% core/account.c core/syslog.c \
 	core/text.c core/command.c core/child.c net/dns.c net/dns_message.c net/hosts.c net/nameservers.c net/resolve.c net/service.c net/socket.c \
 	net/socket_ares.c net/users.c net/endpoint.c net/socks.c net/engine.c net/control.c net/origdst_linux.c net/guise.c
-rarely += core/workers.c core/processors_linux.c net/acl_read.c net/acl_pattern.c net/handover.c net/plugin.c net/socket_port.c
+rarely += core/workers.c core/processors_linux.c net/handover.c net/plugin.c net/socket_port.c
+rarely += $(filter-out net/acl_names.c,$(wildcard net/acl*.c))
 $(patsubst %.c,$(B)/obj/%.o,$(filter $(rarely),$(lib_sources))): defines = -Os
 endif
 
