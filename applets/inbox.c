@@ -90,9 +90,10 @@ static void woken(struct source *source)
 		;
 	if (inbox->waiting > 0) {
 		letter = first(&inbox->requests);
-		inbox->take(inbox, &letter->with, letter->bytes, letter->n);
-		letter_drop(letter);
-		inbox->waiting--;
+		if (inbox->take(inbox, &letter->with, letter->bytes, letter->n)) {
+			letter_drop(letter);
+			inbox->waiting--;
+		}
 	}
 	if (inbox->waiting > 0 || source->ready & READY_IN)
 		reactor_again(source);

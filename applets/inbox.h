@@ -9,6 +9,7 @@
 #include "core/list.h"
 #include "core/reactor.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -19,8 +20,9 @@ struct sender {
 };
 
 struct inbox {
-	/* Filled in by the owner: called with each request. */
-	void (*take)(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n);
+	/* Filled in by the owner: called with each request, and again in the next turn if it is not done with it
+	 * (false). */
+	bool (*take)(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n);
 
 	struct source source;
 	struct timer retry;

@@ -16,9 +16,12 @@ struct manager {
 	struct inbox inbox;
 	const struct sender *asks; /* who is being answered */
 	struct reply reply;
+	unsigned next; /* port to be told of in the next turn; 0: nothing is being told */
+	uint16_t only; /* the one that is asked for; 0: all */
 };
 
-/* Act on one request, and answer it. (manager_requests.c) */
-void manager_take(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n);
+/* Act on one request, and answer it. What is to be told of all ports is told piece by piece: false, if it is to be
+ * called again for this request. (manager_requests.c) */
+bool manager_take(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n);
 
 #endif

@@ -17,6 +17,7 @@
 
 enum {
 	ITEM = FLOW_SCRATCH,
+	TOLD = 500,	      /* ports a turn */
 	USERS_ITEM = 32 << 10 /* bytes of users after which another item begins */
 };
 
@@ -115,44 +116,28 @@ static void remove_user(struct manager *m, const struct json *object)
 
 /* --- telling something */
 
-static void list(struct manager *m, const struct json *object)
+static void list_port(struct manager *m, const struct port *port)
 {
 	char *item = item_room();
+	size_t n;
 
-	(void)object;
-	reply_begin(&m->reply, &reply_list, send_part, m);
-	for (unsigned i = 1; i < 1 << 16; i++) {
-		const struct port *port = m->ports->all[i];
-		size_t n;
-
-		if (!port)
-			continue;
-		n = (size_t)snprintf(item, ITEM, "{\"server_port\":\"%u\",\"password\":", i);
-		n += json_quote(item + n, ITEM - n, port->password, strlen(port->password));
-		if (n < ITEM)
-			n += (size_t)snprintf(item + n, ITEM - n, ",\"method\":\"%s\"}",
-					      port->method->name);
-		reply_add(&m->reply, item, n);
-	}
-	reply_end(&m->reply);
-	sodium_memzero(item, ITEM);
+	n = (size_t)snprintf(item, ITEM, "{\"server_port\":\"%u\",\"password\":", port->number);
+	n += json_quote(item + n, ITEM - n, port->password, strlen(port->password));
+	if (n < ITEM)
+		n += (size_t)snprintf(item + n, ITEM - n, ",\"method\":\"%s\"}",
+				      port->method->name);
+	reply_add(&m->reply, item, n);
+	sodium_memzero(item, n < ITEM ? n : ITEM);
 }
 
-static void ping(struct manager *m, const struct json *object)
+static void ping_port(struct manager *m, const struct port *port)
 {
+	const struct traffic *traffic = tally_of(m->tally, port->number);
 	char item[40];
 
-	(void)object;
-	reply_begin(&m->reply, &reply_ping, send_part, m);
-	for (unsigned i = 1; i < 1 << 16; i++) {
-		const struct traffic *traffic = tally_of(m->tally, (uint16_t)i);
-
-		if (m->ports->all[i])
-			reply_add(&m->reply, item,
-				  (size_t)snprintf(item, sizeof item, "\"%u\":%" PRIu64, i,
-						   traffic->up + traffic->down));
-	}
-	reply_end(&m->reply);
+	reply_add(&m->reply, item,
+		  (size_t)snprintf(item, sizeof item, "\"%u\":%" PRIu64, port->number,
+				   traffic->up + traffic->down));
 }
 
 static size_t print_port(const struct manager *m, const struct port *port, char *item)
@@ -203,16 +188,40 @@ static void tell_port(struct manager *m, const struct port *port)
 	reply_add(&m->reply, item, n);
 }
 
-/* Of one port, if one is named, or of all. */
-static void stats(struct manager *m, const struct json *object)
-{
-	uint16_t only = request_port(object);
+static const struct {
+	const struct reply_form *form;
+	void (*port)(struct manager *, const struct port *);
+} lists[] = {
+	[REQUEST_LIST] = { &reply_list, list_port },
+	[REQUEST_PING] = { &reply_ping, ping_port },
+	[REQUEST_STATS] = { &reply_stats, tell_port },
+};
 
-	reply_begin(&m->reply, &reply_stats, send_part, m);
-	for (unsigned i = 1; i < 1 << 16; i++)
-		if (m->ports->all[i] && (!only || only == i))
-			tell_port(m, m->ports->all[i]);
+/* Tell of some ports more. True: of all that there are. */
+static bool tell(struct manager *m, enum request_kind kind)
+{
+	unsigned told = 0;
+
+	for (; m->next < 1 << 16 && told < TOLD; m->next++) {
+		const struct port *port = m->ports->all[m->next];
+
+		if (!port || (m->only && m->only != m->next))
+			continue;
+		lists[kind].port(m, port);
+		told++;
+	}
+	if (m->next < 1 << 16)
+		return false;
 	reply_end(&m->reply);
+	m->next = 0;
+	return true;
+}
+
+static void begin_telling(struct manager *m, const struct request *request)
+{
+	m->next = 1;
+	m->only = request->kind == REQUEST_STATS ? request_port(request->document.root) : 0;
+	reply_begin(&m->reply, lists[request->kind].form, send_part, m);
 }
 
 /* --- the way in */
@@ -227,21 +236,25 @@ static void (*const acts[])(struct manager *, const struct json *) = {
 	[REQUEST_BAD] = bad,
 	[REQUEST_ADD] = add,
 	[REQUEST_REMOVE] = remove_port,
-	[REQUEST_LIST] = list,
-	[REQUEST_PING] = ping,
-	[REQUEST_STATS] = stats,
 	[REQUEST_ADD_USER] = add_user,
 	[REQUEST_REMOVE_USER] = remove_user,
 };
 
-void manager_take(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n)
+bool manager_take(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n)
 {
 	struct manager *m = container_of(inbox, struct manager, inbox);
 	struct request request;
+	bool done = true;
 
 	m->asks = sender;
 	request_read(&request, bytes, n);
-	if (request.kind < sizeof acts / sizeof acts[0] && acts[request.kind])
+	if (request.kind < sizeof lists / sizeof lists[0] && lists[request.kind].form) {
+		if (m->next == 0)
+			begin_telling(m, &request);
+		done = tell(m, request.kind);
+	} else if (request.kind < sizeof acts / sizeof acts[0] && acts[request.kind]) {
 		acts[request.kind](m, request.document.root);
+	}
 	request_free(&request);
+	return done;
 }

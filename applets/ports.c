@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAST_OPEN = 1, NO_DELAY = 2 };
+enum { FAST_OPEN = 1, NO_DELAY = 2, SPARE = 512 /* descriptors that ports leave to connections */ };
 
 struct ports *ports_open(struct applet *applet, struct tally *tally)
 {
@@ -126,6 +126,17 @@ static bool is_no_address(int error)
 	return error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
 }
 
+/* The system gives the lowest number that is free. */
+static bool is_short(const struct ports *ports, const struct port *port, bool datagrams)
+{
+	const struct service *service = &port->service;
+	unsigned long limit = ports->applet->descriptors;
+	int fd = datagrams ? service->datagrams[service->datagram_count - 1].source.fd
+			   : service->listeners[service->listener_count - 1].source.fd;
+
+	return (unsigned long)fd >= limit - (limit > 8 * SPARE ? SPARE : limit / 8);
+}
+
 static const char *const words[] = { "tcp server listening at", "udp server listening at" };
 
 /* Listen for connections or for datagrams on each address; 0, or the errno. */
@@ -145,6 +156,8 @@ static int bind_each(const struct ports *ports, struct port *port, bool datagram
 				       : service_listen(&port->service, &at[i], only6);
 
 		endpoint_print(&at[i], text, sizeof text);
+		if (result == 0 && is_short(ports, port, datagrams))
+			return EMFILE;
 		if (result == 0) {
 			log_info("%s %s", words[datagrams], text);
 			could++;
