@@ -7,9 +7,11 @@
 
 #include "applets/running.h"
 #include "core/log.h"
+#include "core/notify.h"
 #include "core/options.h"
 #include "core/process.h"
 #include "core/reactor.h"
+#include "net/socket_passed.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -64,6 +66,7 @@ static void parts_end(void)
 
 static void on_stop(void)
 {
+	notify_stopping();
 	crew_stop(&applet);
 }
 
@@ -118,6 +121,13 @@ static void on_reload(void)
 		workers_signal(&applet.crew.workers, SIGHUP);
 }
 
+static void on_hangup(void)
+{
+	notify_reloading();
+	on_reload();
+	notify_ready();
+}
+
 static void on_worker_reload(void)
 {
 	reload();
@@ -130,7 +140,7 @@ static void on_worker_report(void)
 
 static const struct process_calls main_calls = {
 	.stop = on_stop,
-	.reload = on_reload,
+	.reload = on_hangup,
 	.report = on_report,
 	.child = on_child,
 };
@@ -176,6 +186,7 @@ static void begin(int argc, char **argv)
 {
 	struct settings *settings = &applet.settings;
 
+	socket_passed_open();
 	process_start();
 	if (crypto_open() < 0)
 		die("the system gives no random bytes");
@@ -185,6 +196,7 @@ static void begin(int argc, char **argv)
 	if (!settings->nofile)
 		process_raise_limit(applet.kind->descriptors);
 	applet.descriptors = process_limits(settings->nofile);
+	notify_open();
 	if (settings->pid_file)
 		process_daemon(settings->pid_file);
 	atexit(parts_end);
@@ -206,6 +218,7 @@ static int serve(void)
 		applet_start(&applet);
 	applet_check_upstreams(&applet);
 	process_ready();
+	notify_ready();
 	if (applet.settings.workers > 1 && !reactor_stopping())
 		return crew_serve(&applet, &worker_calls);
 	reactor_run();
@@ -224,6 +237,7 @@ int applet_run(const struct applet_kind *kind, int argc, char **argv)
 	applet_make(&applet);
 	applet_listen(&applet);
 	crew_share(&applet);
+	socket_passed_close();
 	parts_bound();
 	drop_privileges(&applet.settings);
 	parts_begin();

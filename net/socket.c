@@ -7,6 +7,7 @@
 
 #include "core/log.h"
 #include "net/origdst.h"
+#include "net/socket_passed.h"
 #include "net/socket_platform.h"
 
 #include <errno.h>
@@ -219,6 +220,15 @@ static int set_path(int fd, const struct sockaddr *target, const struct socket_o
 	return bind_source(fd, target, options);
 }
 
+/* What accepted sockets inherit, and what it takes to accept. */
+static int set_near(int fd, int family, const struct socket_options *options, bool v6only)
+{
+	if (options->fast_open && set_number(fd, OPTION_FAST_LISTEN, FAST_BACKLOG) < 0)
+		fall_back(EXTRA_FAST_LISTEN);
+	set_buffers(fd, options->near_sndbuf, options->near_rcvbuf);
+	return options->transparent ? origdst_allow(fd, family, !v6only) : 0;
+}
+
 /* A TCP socket with this address, which does not listen yet. */
 static int open_bound(const struct sockaddr *address, socklen_t len,
 		      const struct socket_options *options, bool v6only, bool share)
@@ -235,10 +245,7 @@ static int open_bound(const struct sockaddr *address, socklen_t len,
 	/* Said either way: the system's default may be either. */
 	if (address->sa_family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only) < 0)
 		return close_failed(fd);
-	if (options->fast_open && set_number(fd, OPTION_FAST_LISTEN, FAST_BACKLOG) < 0)
-		fall_back(EXTRA_FAST_LISTEN);
-	set_buffers(fd, options->near_sndbuf, options->near_rcvbuf);
-	if (options->transparent && origdst_allow(fd, address->sa_family, !v6only) < 0)
+	if (set_near(fd, address->sa_family, options, v6only) < 0)
 		return close_failed(fd);
 	return bind(fd, address, len) < 0 ? close_failed(fd) : fd;
 }
@@ -247,8 +254,13 @@ int socket_listen(const struct sockaddr *address, socklen_t len,
 		  const struct socket_options *options, bool v6only)
 {
 	bool share = options->reuse_port;
-	int fd;
+	int fd = socket_passed(address, SOCK_STREAM);
 
+	if (fd >= 0)
+		return set_near(fd, address->sa_family, options, v6only) < 0 ||
+				       listen(fd, BACKLOG) < 0
+			       ? close_failed(fd)
+			       : fd;
 	/* Sharing is not to hide that another program has the port: see first that nobody does. */
 	if (options->several && !share) {
 		fd = open_bound(address, len, options, v6only, false);
@@ -369,18 +381,21 @@ static int tell_origin(int fd, const struct sockaddr *address, bool others, bool
 int socket_receive(const struct sockaddr *address, socklen_t len,
 		   const struct socket_options *options, bool v6only, bool whole)
 {
-	int family = address->sa_family, fd = open_datagram(family);
+	int family = address->sa_family, fd = socket_passed(address, SOCK_DGRAM);
+	bool bound = fd >= 0;
 
+	if (!bound)
+		fd = open_datagram(family);
 	if (fd < 0)
 		return -1;
-	if (options->reuse_port && set(fd, SOL_SOCKET, SO_REUSEPORT, 1) < 0)
+	if (!bound && options->reuse_port && set(fd, SOL_SOCKET, SO_REUSEPORT, 1) < 0)
 		return close_failed(fd);
-	if (family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only) < 0)
+	if (!bound && family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only) < 0)
 		return close_failed(fd);
 	if (tell_origin(fd, address, options->transparent_datagrams, v6only) < 0)
 		return close_failed(fd);
 	set_datagram_manners(fd, family, options, whole, NEAR_BUFFER);
-	if (bind(fd, address, len) < 0)
+	if (!bound && bind(fd, address, len) < 0)
 		return close_failed(fd);
 	/* Beside it answers from others' addresses with the same port are bound, but no second
 	 * listener: so not before. */
