@@ -95,12 +95,13 @@ void applet_listen(struct applet *applet)
 	unsigned listeners = 0;
 
 	for (unsigned i = 0; i < applet->service_count; i++) {
-		if (applet_mode(applet, i) != MODE_UDP_ONLY)
-			listeners +=
-				listen_on_each(applet, i, applet->kind->listening, service_listen);
+		/* Datagrams first: whoever sees the program listen may send them at once. */
 		if (applet_mode(applet, i) != MODE_TCP_ONLY)
 			listeners += listen_on_each(applet, i, applet->kind->listening_udp,
 						    service_listen_datagrams);
+		if (applet_mode(applet, i) != MODE_UDP_ONLY)
+			listeners +=
+				listen_on_each(applet, i, applet->kind->listening, service_listen);
 	}
 	if (listeners == 0 && applet->service_count > 0)
 		die("failed to listen on any address");

@@ -191,12 +191,13 @@ static void take_over(struct port *old, struct port *fresh)
 			service_hand_over(&old->service, &fresh->service, datagrams);
 }
 
-/* Bind what is wanted and missing: 0, or the errno. */
+/* Bind what is wanted and missing: 0, or the errno. Datagrams first: whoever sees the port listen
+ * may send them at once. */
 static int complete(const struct ports *ports, struct port *port)
 {
 	int error = 0;
 
-	for (int datagrams = 0; !error && datagrams < 2; datagrams++)
+	for (int datagrams = 1; !error && datagrams >= 0; datagrams--)
 		if (wants(port, datagrams) && !has(port, datagrams))
 			error = bind_each(ports, port, datagrams);
 	if (!error && service_start(&port->service) < 0)

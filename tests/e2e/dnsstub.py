@@ -4,6 +4,7 @@ it is told so.
 The table maps a name to addresses, or to "nx", "servfail" or "drop"; "*" is for every other name.
 """
 
+import queue
 import socket
 import struct
 import threading
@@ -13,24 +14,37 @@ A, AAAA = 1, 28
 NOERROR, SERVFAIL, NXDOMAIN = 0, 2, 3
 
 
+def both_kinds(host):
+    """Sockets of a port that is free for TCP and UDP."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for _ in range(100):
+        tcp, udp = socket.create_server((host, 0), family=family), socket.socket(family, socket.SOCK_DGRAM)
+        try:
+            udp.bind((host, tcp.getsockname()[1]))
+            return tcp, udp
+        except OSError:
+            tcp.close()
+            udp.close()
+    raise OSError("no port is free for UDP and TCP")
+
+
 class DnsStub:
     def __init__(self, table, delay=0.0, truncate=False, ttl=60, host="127.0.0.1"):
         self.table, self.delay, self.truncate, self.ttl = table, delay, truncate, ttl
         self.asked = []  # (name, type) in order of arrival
         self.askers = set()  # addresses, over UDP
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self.tcp = socket.create_server((host, 0), family=family)
+        self.tcp, self.udp = both_kinds(host)
         self.port = self.tcp.getsockname()[1]
-        self.udp = socket.socket(family, socket.SOCK_DGRAM)
         self.udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)  # a thousand at once
-        self.udp.bind((host, self.port))
         self.address = f"{host}:{self.port}"
         self.open = True
-        for serve in (self._serve_udp, self._serve_tcp):
+        self.late = queue.Queue()
+        for serve in (self._serve_udp, self._serve_tcp, self._send_late):
             threading.Thread(target=serve, daemon=True).start()
 
     def close(self):
         self.open = False
+        self.late.put((0, lambda: None))
         socket.socket(self.udp.family, socket.SOCK_DGRAM).sendto(b"", self.udp.getsockname())
         self.tcp.shutdown(socket.SHUT_RDWR)
         self.udp.close()
@@ -69,9 +83,17 @@ class DnsStub:
             return
         if not self.delay:
             return send()
-        timer = threading.Timer(self.delay, lambda: self.open and send())
-        timer.daemon = True
-        timer.start()
+        self.late.put((time.monotonic() + self.delay, send))
+
+    def _send_late(self):
+        """All are equally late, so they stay in order."""
+        while self.open:
+            due, send = self.late.get()
+            time.sleep(max(0, due - time.monotonic()))
+            try:
+                send()
+            except OSError:
+                return
 
     def _answer(self, query, truncated):
         labels, at = [], 12

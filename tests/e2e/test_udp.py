@@ -1,7 +1,9 @@
 """UDP through ss-local and ss-server: sizes, families, names, who may answer, and what is dropped."""
 import contextlib
 import os
+import shutil
 import socket
+import subprocess
 
 import kit
 import pytest
@@ -292,6 +294,15 @@ def echo_of_both_kinds(stage):
     raise OSError("no port is free for UDP and TCP")
 
 
+def test_datagrams_before_connections(stage):
+    """Whoever sees a program listen may send datagrams at once."""
+    first = {"server": ("udp server", "tcp server"), "local": ("UDP relay enabled", " listening at")}
+    for program in stage.pair(**UDP):
+        udp_, tcp = first[program.role]
+        kit.eventually(lambda log=program.log, tcp=tcp: tcp in log(), "it says that it listens")
+        assert udp_ in program.log().split(tcp)[0]
+
+
 def test_tunnel(stage):
     echo = echo_of_both_kinds(stage)
     server = stage.server(**UDP)
@@ -310,8 +321,8 @@ def test_tunnel(stage):
     assert kit.read(sock, 8) == b"over TCP"
 
 
-def test_queries_at_once_through_a_tunnel(stage):
-    """1,000 clients with one query each: none is lost."""
+def name_server_behind_a_tunnel(stage):
+    """(port to ask, what it is asked)."""
     dns = stage.dns({"*": ["192.0.2.1"]})
     server = stage.server(**UDP)
     port = kit.free_port()
@@ -319,6 +330,12 @@ def test_queries_at_once_through_a_tunnel(stage):
         "server": "127.0.0.1", "server_port": server.port, "local_port": port, "password": PASSWORD, "method": METHOD,
         "tunnel_address": dns.address, **UDP,
     }, port=port)
+    return port, dns
+
+
+def test_queries_at_once_through_a_tunnel(stage):
+    """1,000 clients with one query each: none is lost."""
+    port, _ = name_server_behind_a_tunnel(stage)
     kit.raise_nofile()
     query = b"\0\0\1\0\0\1\0\0\0\0\0\0\4name\4test\0\0\1\0\1"
     socks = [stage.add(udp(timeout=10)) for _ in range(1000)]
@@ -327,6 +344,24 @@ def test_queries_at_once_through_a_tunnel(stage):
     for number, sock in enumerate(socks):
         answer = sock.recv(512)
         assert answer[:2] == number.to_bytes(2, "big") and socket.inet_aton("192.0.2.1") in answer
+
+
+def test_dig_through_a_tunnel(stage, tmp_path):
+    """1,000 names by dig, from forty processes at once; nobody asks a second time, and all are answered. BIND's programs
+    share ports (SO_REUSEPORT), and then miss answers, so each process has an address of its own."""
+    if not shutil.which("dig"):
+        pytest.skip("dig is not installed (sh dist/setup.sh check): NOT TESTED with it")
+    port, dns = name_server_behind_a_tunnel(stage)
+    names, running = [f"n{number}.test" for number in range(1000)], []
+    for number in range(40):
+        batch = tmp_path / f"batch{number}"
+        batch.write_text("".join(f"{name}\n" for name in names[number::40]))
+        argv = ["dig", "-r", "-b", f"127.0.1.{number + 1}", "@127.0.0.1", "-p", str(port)]
+        argv += ["+tries=1", "+timeout=20", "+short", "-f", str(batch)]
+        running.append(subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+    told = "".join(one.communicate(timeout=60)[0] for one in running)
+    assert told == "192.0.2.1\n" * len(names)
+    assert sorted(dns.asked) == sorted((name, 1) for name in names)
 
 
 def test_associate_names_the_address(stage):
