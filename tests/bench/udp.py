@@ -112,6 +112,17 @@ def report(method, what, figures):
             f"{rate:8.0f}/s  lost {100 * lost:.2f} %{ratio}",
             flush=True,
         )
+    if what == "window 1":
+        report_trips(method, figures)
+
+
+def report_trips(method, figures):
+    """One after another: ours beside the better peer's."""
+    rates = {name: bench.median([row[1] for row in rows]) for name, rows in figures.items()}
+    ours = rates.pop("ours")
+    if rates:
+        best = max(rates, key=rates.get)
+        print(f"{method:26} round trips   ours {ours:.0f}/s, {best} {rates[best]:.0f}/s: {ours / rates[best]:.2f} of it")
 
 
 def main():
