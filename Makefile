@@ -131,13 +131,6 @@ $(B)/obj/%.o: %.c $(B)/obj/flags $(libs_files)
 	@mkdir -p $(@D)
 	$(call say,CC)$(compile) $(defines) $(unoptimised) -c -o $@ $<
 
-# another compiler, other flags, another version: everything again
-$(B)/obj/flags: export FLAGS := $(filter-out -Werror,$(VERSION) $(compile) $(link) $(libs))
-$(B)/obj/flags: FORCE
-	@mkdir -p $(@D)
-	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
-FORCE:
-
 # the kernels that ask the CPU first: some compilers know their instructions only where all may be used
 $(B)/obj/crypto/aes_arm.o: defines = -march=armv8-a+crypto
 
@@ -151,6 +144,13 @@ hot := $(filter-out $(cold),$(filter crypto/%,$(lib_sources))) core/block.c core
 rarely := $(filter-out $(hot),$(lib_sources)) ss.c
 $(patsubst %.c,$(B)/obj/%.o,$(rarely)): defines = -Os
 endif
+
+# another compiler, other flags, another version, files that change sides: everything again
+$(B)/obj/flags: export FLAGS := $(filter-out -Werror,$(VERSION) $(compile) $(link) $(libs) $(rarely))
+$(B)/obj/flags: FORCE
+	@mkdir -p $(@D)
+	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
+FORCE:
 
 ifeq ($(FLAVOUR),musl)
 $(L)/pie.specs: dist/static/pie_specs.sh
