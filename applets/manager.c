@@ -5,6 +5,7 @@
  */
 #include "applets/manager.h"
 
+#include "applets/servers.h"
 #include "applets/workdir.h"
 #include "core/log.h"
 #include "core/options.h"
@@ -35,7 +36,11 @@ static void put(struct manager *m, struct settings_place *place, struct seen *se
 
 	seen->bits[number / 8] |= (unsigned char)(1 << number % 8);
 	/* What a request has added or changed is the requester's. */
-	if (!port || port->configured)
+	if (port && !port->configured)
+		return;
+	if (m->servers)
+		servers_put(m, place, true, NULL);
+	else
 		ports_put(m->ports, place, true);
 }
 
@@ -66,7 +71,11 @@ static void remove_unseen(struct manager *m, const struct seen *seen)
 	for (unsigned i = 1; i < 1 << 16; i++) {
 		const struct port *port = m->ports->all[i];
 
-		if (port && port->configured && !(seen->bits[i / 8] & 1 << i % 8))
+		if (!port || !port->configured || seen->bits[i / 8] & 1 << i % 8)
+			continue;
+		if (m->servers)
+			servers_remove(m, (uint16_t)i);
+		else
 			ports_remove(m->ports, (uint16_t)i);
 	}
 }
@@ -121,7 +130,7 @@ static void open_inbox(struct manager *m)
 	if (inbox_open(&m->inbox, &at) < 0)
 		die("cannot take requests at %s: %s", address, strerror(errno));
 	log_info("manager listening at %s", address);
-	free(address);
+	m->address = address;
 }
 
 /* --- its life */
@@ -148,12 +157,14 @@ static void bound(struct applet *applet)
 	m->ports = m->tally ? ports_open(applet, m->tally) : NULL;
 	if (!m->ports)
 		die("no memory for ports: %s", strerror(errno));
-	put_all(m, &seen);
+	if (!applet->settings.executable)
+		put_all(m, &seen);
 }
 
 static void begin(struct applet *applet)
 {
 	struct manager *m = applet->manager;
+	struct seen seen = { { 0 } };
 	char *file;
 
 	if (!is_manager(applet))
@@ -165,6 +176,10 @@ static void begin(struct applet *applet)
 		free(file);
 	}
 	open_inbox(m);
+	if (!applet->settings.executable)
+		return;
+	servers_open(m);
+	put_all(m, &seen);
 }
 
 static void child(struct applet *applet, pid_t pid, int status)
@@ -193,6 +208,8 @@ static void end(struct applet *applet)
 
 	if (!is_manager(applet) || !m)
 		return;
+	if (m->servers)
+		servers_close(m);
 	if (m->inbox.take)
 		inbox_close(&m->inbox);
 	if (m->ports)
@@ -200,6 +217,7 @@ static void end(struct applet *applet)
 	if (m->tally)
 		tally_close(m->tally);
 	free(m->workdir);
+	free(m->address);
 	free(m);
 	applet->manager = NULL;
 }

@@ -12,7 +12,9 @@ struct manager {
 	struct applet *applet;
 	struct tally *tally;
 	struct ports *ports;
-	char *workdir; /* NULL: there is none, and nothing is kept */
+	char *workdir;		 /* NULL: there is none, and nothing is kept */
+	char *address;		 /* where it is asked */
+	struct servers *servers; /* with --executable; else NULL */
 	struct inbox inbox;
 	const struct sender *asks; /* who is being answered */
 	struct reply reply;

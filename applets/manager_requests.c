@@ -5,6 +5,7 @@
 #include "applets/manager.h"
 
 #include "applets/secret.h"
+#include "applets/servers.h"
 #include "core/log.h"
 #include "core/options.h"
 #include "net/flow.h"
@@ -68,7 +69,10 @@ static void add(struct manager *m, const struct json *object)
 		refuse(m, reason.text);
 		return;
 	}
-	say_result(m, ports_put(m->ports, &place, false));
+	if (m->servers)
+		servers_put(m, &place, false, m->asks);
+	else
+		say_result(m, ports_put(m->ports, &place, false));
 	settings_free_place(settings, &place);
 }
 
@@ -80,7 +84,10 @@ static void remove_port(struct manager *m, const struct json *object)
 		refuse(m, "it needs a server_port from 1 to 65535");
 		return;
 	}
-	ports_remove(m->ports, number);
+	if (m->servers)
+		servers_remove(m, number);
+	else
+		ports_remove(m->ports, number);
 	say(m, "ok");
 }
 
@@ -112,6 +119,15 @@ static void remove_user(struct manager *m, const struct json *object)
 		say_result(m, ports_remove_user(m->ports, number, name));
 	else
 		refuse(m, "it needs a server_port and a name");
+}
+
+static void report(struct manager *m, const struct json *object)
+{
+	uint64_t bytes;
+	uint16_t number;
+
+	if (m->servers && request_report(object, &number, &bytes) == 0)
+		servers_report(m, number, bytes);
 }
 
 /* --- telling something */
@@ -233,11 +249,8 @@ static void bad(struct manager *m, const struct json *object)
 }
 
 static void (*const acts[])(struct manager *, const struct json *) = {
-	[REQUEST_BAD] = bad,
-	[REQUEST_ADD] = add,
-	[REQUEST_REMOVE] = remove_port,
-	[REQUEST_ADD_USER] = add_user,
-	[REQUEST_REMOVE_USER] = remove_user,
+	[REQUEST_BAD] = bad,	 [REQUEST_ADD] = add,		[REQUEST_REMOVE] = remove_port,
+	[REQUEST_STAT] = report, [REQUEST_ADD_USER] = add_user, [REQUEST_REMOVE_USER] = remove_user,
 };
 
 bool manager_take(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n)

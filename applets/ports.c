@@ -78,8 +78,7 @@ static void gone(struct service *service)
 	free_port(container_of(service, struct port, service));
 }
 
-/* NULL: no memory; the place has its key still. */
-static struct port *make(struct ports *ports, struct settings_place *place, bool configured)
+struct port *ports_make(struct ports *ports, struct settings_place *place, bool configured)
 {
 	struct port *port = calloc(1, sizeof *port);
 	struct service *service;
@@ -140,7 +139,7 @@ static bool is_short(const struct ports *ports, const struct port *port, bool da
 static const char *const words[] = { "tcp server listening at", "udp server listening at" };
 
 /* Listen for connections or for datagrams on each address; 0, or the errno. */
-static int bind_each(const struct ports *ports, struct port *port, bool datagrams)
+static int bind_each(const struct ports *ports, struct port *port, bool datagrams, bool aloud)
 {
 	unsigned n = port->own ? port->own_count : ports->at_count, could = 0;
 	struct endpoint at[SETTINGS_SERVERS];
@@ -159,7 +158,8 @@ static int bind_each(const struct ports *ports, struct port *port, bool datagram
 		if (result == 0 && is_short(ports, port, datagrams))
 			return EMFILE;
 		if (result == 0) {
-			log_info("%s %s", words[datagrams], text);
+			if (aloud)
+				log_info("%s %s", words[datagrams], text);
 			could++;
 			continue;
 		}
@@ -199,7 +199,7 @@ static int complete(const struct ports *ports, struct port *port)
 
 	for (int datagrams = 1; !error && datagrams >= 0; datagrams--)
 		if (wants(port, datagrams) && !has(port, datagrams))
-			error = bind_each(ports, port, datagrams);
+			error = bind_each(ports, port, datagrams, true);
 	if (!error && service_start(&port->service) < 0)
 		error = errno;
 	return error;
@@ -269,8 +269,8 @@ static enum port_result replace(struct ports *ports, struct port *old, struct po
 
 /* --- the ways in */
 
-static bool is_same(const struct ports *ports, const struct port *port,
-		    const struct settings_place *place)
+bool ports_is_same(const struct ports *ports, const struct port *port,
+		   const struct settings_place *place)
 {
 	const struct wire_key *key = &port->service.key;
 
@@ -302,7 +302,7 @@ enum port_result ports_put(struct ports *ports, struct settings_place *place, bo
 			  place->server[i].host);
 		return PORT_FAILED;
 	}
-	if (old && is_same(ports, old, place)) {
+	if (old && ports_is_same(ports, old, place)) {
 		struct users *users = place->users ? applet_users(place) : NULL;
 
 		old->configured |= configured;
@@ -310,12 +310,40 @@ enum port_result ports_put(struct ports *ports, struct settings_place *place, bo
 			change_users(old, users);
 		return place->users && !users ? PORT_FAILED : PORT_OK;
 	}
-	fresh = make(ports, place, configured);
+	fresh = ports_make(ports, place, configured);
 	if (!fresh) {
 		log_error("port %u: no memory for it", place->server_port);
 		return PORT_FAILED;
 	}
 	return replace(ports, old, fresh);
+}
+
+void ports_discard(struct port *port)
+{
+	service_end(&port->service);
+}
+
+bool ports_are_free(const struct ports *ports, struct port *port)
+{
+	int error = 0;
+
+	for (int datagrams = 0; !error && datagrams < 2; datagrams++)
+		if (wants(port, datagrams))
+			error = bind_each(ports, port, datagrams, false);
+	service_close(&port->service);
+	service_free(&port->service);
+	return !error;
+}
+
+void ports_exchange(struct ports *ports, struct port *port)
+{
+	struct port **at = &ports->all[port->number];
+
+	if (*at)
+		ports_discard(*at);
+	else
+		ports->count++;
+	*at = port;
 }
 
 bool ports_remove(struct ports *ports, uint16_t number)

@@ -16,6 +16,7 @@ struct port {
 	bool configured;		  /* as the configuration file says */
 	const struct wire_method *method; /* the service's, by name */
 	char *password;			  /* as it was given, for who asks; "" if a key was */
+	struct server *server;		  /* of servers.c; NULL: it is served here */
 	struct endpoint *own;		  /* where it listens, if not where all do */
 	unsigned own_count;
 };
@@ -42,6 +43,16 @@ struct ports *ports_open(struct applet *applet, struct tally *tally);
 /* Serve a place; whoever serves at the port already is replaced, and keeps its counters. If the place is the same
  * but for its users, only sessions of users who are no more are cut. The place's key is taken. */
 enum port_result ports_put(struct ports *ports, struct settings_place *place, bool configured);
+
+/* For servers.c, which does not serve here. Make a port that is in no table yet (NULL: no memory), or drop it; is it what
+ * the place says; can it be bound at this moment (nothing stays bound); put it into the table, in the place of one that
+ * is dropped. */
+struct port *ports_make(struct ports *ports, struct settings_place *place, bool configured);
+void ports_discard(struct port *port);
+bool ports_is_same(const struct ports *ports, const struct port *port,
+		   const struct settings_place *place);
+bool ports_are_free(const struct ports *ports, struct port *port);
+void ports_exchange(struct ports *ports, struct port *port);
 
 /* Stop serving, cut the sessions, forget the counters. False: there is no such port. */
 bool ports_remove(struct ports *ports, uint16_t number);

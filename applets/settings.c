@@ -227,7 +227,7 @@ static const struct option_row rows[] = {
 	  HELP("where to take requests: host:port or a Unix socket's path") },
 	{ FLAG('D', "workdir", "DIRECTORY"), KEY("workdir"), FOR(M), FIELD(STRING, workdir),
 	  HELP("working directory (~/.shadowsocks)") },
-	{ FLAG(0, "executable", "PROGRAM"), FOR(M), FIELD(STRING, executable), BITS(UNBUILT),
+	{ FLAG(0, "executable", "PROGRAM"), FOR(M), FIELD(STRING, executable),
 	  HELP("ss-server to start for each port") },
 
 	{ FLAG('h', "help", NULL), FOR(ALL), FIELD(STOP, program), .min = OPTIONS_HELP,

@@ -257,8 +257,8 @@ static struct child *find(pid_t pid)
 /* It has ended, and been waited for. */
 static void finish(struct child *child)
 {
-	kill(-child->pid,
-	     SIGKILL); /* whom it started must not outlive it: they may hold its port */
+	if (!child->leaves) /* whom it started must not outlive it: they may hold its port */
+		kill(-child->pid, SIGKILL);
 	if (child->output.fd >= 0)
 		read_output(child);
 	end_line(child);

@@ -24,6 +24,8 @@ struct child {
 	void (*ended)(struct child *child, int status); /* as waitpid() tells; may start it again */
 	bool ports; /* it may bind ports below 1024 if we may, or kept that (core/process.h) */
 
+	bool leaves; /* it goes into the background: whom it started lives on when it ends */
+
 	/* child.c's own. */
 	pid_t pid; /* 0: it does not run */
 	struct source output;

@@ -1,0 +1,437 @@
+/*
+ * See servers.h. The life of a server:
+ *
+ *	WAITS ── its predecessor is gone ──> STARTS ── the command has ended with 0 ──> RUNS
+ *
+ * The command goes into the background by itself (-f) once the port is bound; the file says then which
+ * process it is. Nobody waits for anything: a timer looks again.
+ */
+#include "applets/servers.h"
+
+#include "applets/workdir.h"
+#include "core/child.h"
+#include "core/file.h"
+#include "core/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	LOOK = 10,	 /* ms until it is looked again whether a predecessor is gone */
+	PATIENCE = 3000, /* ms until that is killed */
+	ARGUMENTS = 64,
+	NAME = 48
+};
+
+enum state { WAITS, STARTS, RUNS };
+
+struct server {
+	struct manager *manager;
+	struct port *port; /* NULL: removed while it was starting */
+	struct child command;
+	struct timer timer;
+	struct sender asks; /* len 0: nobody does */
+	uint64_t since;	    /* when waiting began, ms */
+	uint64_t base;	    /* bytes of its predecessors */
+	uint64_t last;	    /* that it reported */
+	pid_t pid;
+	uint16_t number;
+	uint8_t state; /* enum state */
+	char name[NAME];
+};
+
+struct servers {
+	pid_t leaving[1 << 16];	   /* told to end, and perhaps not gone; by port */
+	uint8_t starting[1 << 16]; /* commands that have not ended */
+};
+
+/* --- files and processes */
+
+static char *path_of(const struct manager *m, uint16_t number, const char *end)
+{
+	char name[NAME];
+
+	snprintf(name, sizeof name, ".shadowsocks_%u.%s", number, end);
+	return workdir_file(m->workdir, name);
+}
+
+/* A number in a file may be that of any process by now: a server has the file's name among its arguments. */
+static bool is_server(pid_t pid, const char *path)
+{
+	char name[NAME], arguments[4096];
+	ssize_t n;
+
+	if (pid <= 1)
+		return false;
+	snprintf(name, sizeof name, "/proc/%ld/cmdline", (long)pid);
+	n = file_read(name, arguments, sizeof arguments);
+	return n > 0 && memmem(arguments, (size_t)n, path, strlen(path) + 1);
+}
+
+static pid_t read_pid(const char *path)
+{
+	char text[24];
+	ssize_t n = file_read(path, text, sizeof text - 1);
+
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+/* Tell the server that this file names to end, if there is one. */
+static void tell_to_end(struct manager *m, uint16_t number)
+{
+	char *path = path_of(m, number, "pid");
+	pid_t pid = read_pid(path);
+
+	if (is_server(pid, path) && kill(pid, SIGTERM) == 0)
+		m->servers->leaving[number] = pid;
+	free(path);
+}
+
+static bool put_settings(FILE *file, const struct port *port)
+{
+	static const char *const modes[] = { "tcp_only", "tcp_and_udp", "udp_only" };
+	size_t size = json_quote(NULL, 0, port->password, strlen(port->password)) + 1;
+	char *password = malloc(size);
+	const struct socket_options *sockets = port->service.sockets;
+
+	if (!password)
+		return false;
+	json_quote(password, size, port->password, strlen(port->password));
+	fprintf(file,
+		"{\n\"server_port\":%u,\n\"password\":%s,\n\"method\":\"%s\",\n\"mode\":\"%s\"",
+		port->number, password, port->method->name, modes[port->mode]);
+	fprintf(file, ",\n\"fast_open\":%s,\n\"no_delay\":%s,\n\"reuse_port\":%s\n}\n",
+		sockets->fast_open ? "true" : "false", sockets->no_delay ? "true" : "false",
+		sockets->reuse_port ? "true" : "false");
+	sodium_memzero(password, size);
+	free(password);
+	return fflush(file) == 0;
+}
+
+static bool write_settings(const struct port *port, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	bool good = file && put_settings(file, port);
+
+	if (!good)
+		log_error("%s cannot be written: %s", path, strerror(errno));
+	if (file)
+		fclose(file);
+	return good;
+}
+
+/* --- the command */
+
+struct arguments {
+	char *all[ARGUMENTS + 1];
+	unsigned n;
+	char numbers[3][16];
+	char hosts[SETTINGS_SERVERS][ENDPOINT_TEXT];
+};
+
+static void put(struct arguments *a, const char *word)
+{
+	if (a->n < ARGUMENTS)
+		a->all[a->n++] = (char *)word;
+}
+
+static void put_option(struct arguments *a, const char *option, const char *value)
+{
+	if (!value)
+		return;
+	put(a, option);
+	put(a, value);
+}
+
+static void put_number(struct arguments *a, unsigned i, const char *option, unsigned value)
+{
+	if (!value)
+		return;
+	snprintf(a->numbers[i], sizeof a->numbers[i], "%u", value);
+	put_option(a, option, a->numbers[i]);
+}
+
+static void put_hosts(struct arguments *a, const struct ports *ports, const struct port *port)
+{
+	const struct endpoint *at = port->own ? port->own : ports->at;
+	unsigned n = port->own ? port->own_count : ports->at_count;
+
+	for (unsigned i = 0; i < n; i++) {
+		endpoint_print(&at[i], a->hosts[i], sizeof a->hosts[i]);
+		*strrchr(a->hosts[i], ':') = 0;
+		put_option(a, "-s", a->hosts[i]);
+	}
+}
+
+static void put_all(struct arguments *a, const struct manager *m, const struct port *port,
+		    const char *pid_file, const char *settings)
+{
+	const struct settings *s = &m->applet->settings;
+
+	put_option(a, "--manager-address", m->address);
+	put_option(a, "-f", pid_file);
+	put_option(a, "-c", settings);
+	put_number(a, 0, "-t", s->timeout);
+	if (s->verbose)
+		put(a, "-v");
+	if (port->mode != MODE_TCP_ONLY)
+		put(a, port->mode == MODE_UDP_ONLY ? "-U" : "-u");
+	put_option(a, "-a", s->user);
+	put_option(a, "--acl", s->acl);
+	put_number(a, 1, "-n", s->nofile);
+	put_option(a, "-i", s->interface);
+	if (port->service.sockets->fast_open)
+		put(a, "--fast-open");
+	if (port->service.sockets->no_delay)
+		put(a, "--no-delay");
+	if (s->ipv6_first)
+		put(a, "-6");
+	put_number(a, 2, "--mtu", s->mtu);
+	put_option(a, "-d", s->nameserver);
+	put_hosts(a, m->ports, port);
+}
+
+/* --- its life */
+
+static void answer(struct server *server, const char *word)
+{
+	inbox_answer(&server->manager->inbox, &server->asks, word, strlen(word));
+	server->asks.len = 0;
+}
+
+static void server_free(struct server *server)
+{
+	reactor_cancel(&server->timer);
+	if (server->port)
+		server->port->server = NULL;
+	free(server);
+}
+
+/* It does not come to be: the port goes. */
+static void give_up(struct server *server, const char *word)
+{
+	struct manager *m = server->manager;
+	uint16_t number = server->number;
+
+	answer(server, word);
+	server_free(server);
+	ports_remove(m->ports, number);
+}
+
+/* The command has ended: the server serves in the background, or it failed and the log says why. */
+static void command_ended(struct child *child, int status)
+{
+	struct server *server = container_of(child, struct server, command);
+	char *path = path_of(server->manager, server->number, "pid");
+
+	server->manager->servers->starting[server->number]--;
+	if (!server->port) {
+		tell_to_end(server->manager, server->number);
+		server_free(server);
+	} else if (status == 0) {
+		server->state = RUNS;
+		server->pid = read_pid(path);
+		answer(server, "ok");
+	} else {
+		give_up(server, "port is not available");
+	}
+	free(path);
+}
+
+/* Where there is no ss-server, the one executable may be all there is: then it is asked to be that. */
+static bool run(struct server *server, struct arguments *arguments, const char *program)
+{
+	char *own[ARGUMENTS + 3] = { "/proc/self/exe", "server" };
+
+	memcpy(own + 2, arguments->all, sizeof arguments->all);
+	own[1] = (char *)program;
+	if (child_start(&server->command, own + 1, environ) == 0)
+		return true;
+	own[1] = "server";
+	if (errno == ENOENT && !strcmp(program, "ss-server") &&
+	    child_start(&server->command, own, environ) == 0)
+		return true;
+	log_error("%s cannot be started: %s", program, strerror(errno));
+	return false;
+}
+
+static bool start(struct server *server)
+{
+	struct manager *m = server->manager;
+	char *pid_file = path_of(m, server->number, "pid");
+	char *settings = path_of(m, server->number, "conf");
+	struct arguments *arguments = calloc(1, sizeof *arguments);
+	bool started = false;
+
+	if (arguments && write_settings(server->port, settings)) {
+		put_all(arguments, m, server->port, pid_file, settings);
+		started = run(server, arguments, m->applet->settings.executable);
+	}
+	free(arguments);
+	free(settings);
+	free(pid_file);
+	return started;
+}
+
+/* A predecessor is waited for; then the port must be free. */
+static void look(struct timer *timer)
+{
+	struct server *server = container_of(timer, struct server, timer);
+	struct manager *m = server->manager;
+	pid_t *before = &m->servers->leaving[server->number];
+
+	if (m->servers->starting[server->number] || (*before && kill(*before, 0) == 0)) {
+		if (*before && reactor_now() - server->since >= PATIENCE)
+			kill(*before, SIGKILL);
+		reactor_after(timer, LOOK);
+		return;
+	}
+	*before = 0;
+	if (!ports_are_free(m->ports, server->port)) {
+		give_up(server, "port is not available");
+		return;
+	}
+	server->state = STARTS;
+	if (start(server))
+		m->servers->starting[server->number]++;
+	else
+		give_up(server, "err");
+}
+
+/* Without its port it goes when its command has ended. */
+static void let_go(struct server *server)
+{
+	struct manager *m = server->manager;
+
+	answer(server, "err"); /* of who asked for it and was overtaken */
+	server->port->server = NULL;
+	server->port = NULL;
+	if (server->state == STARTS) {
+		child_stop(&server->command);
+		return;
+	}
+	if (server->state == RUNS)
+		tell_to_end(m, server->number);
+	server_free(server);
+}
+
+static void tell_port_ok(struct manager *m, const struct sender *asks, const char *word)
+{
+	if (asks)
+		inbox_answer(&m->inbox, asks, word, strlen(word));
+}
+
+void servers_put(struct manager *m, struct settings_place *place, bool configured,
+		 const struct sender *asks)
+{
+	uint16_t number = place->server_port;
+	struct port *old = m->ports->all[number], *port;
+	struct traffic *traffic = tally_of(m->tally, number);
+	struct server *server;
+
+	if (old && old->server && old->server->state == RUNS &&
+	    ports_is_same(m->ports, old, place)) {
+		tell_port_ok(m, asks, "ok");
+		return;
+	}
+	port = place->users ? NULL : ports_make(m->ports, place, configured);
+	server = port ? calloc(1, sizeof *server) : NULL;
+	if (!server) {
+		log_error("port %u: %s", number,
+			  place->users ? "users cannot be had with --executable" : "no memory");
+		if (port)
+			ports_discard(port);
+		tell_port_ok(m, asks, "err");
+		return;
+	}
+	if (old && old->server)
+		let_go(old->server);
+	*server = (struct server){
+		.manager = m,
+		.port = port,
+		.number = number,
+		.since = reactor_now(),
+		.base = traffic->up + traffic->down,
+		.command = { .name = server->name, .ended = command_ended, .leaves = true },
+	};
+	snprintf(server->name, sizeof server->name, "ss-server %u", number);
+	if (asks)
+		server->asks = *asks;
+	port->server = server;
+	ports_exchange(m->ports, port);
+	timer_init(&server->timer, look);
+	look(&server->timer);
+}
+
+void servers_remove(struct manager *m, uint16_t number)
+{
+	struct port *port = m->ports->all[number];
+
+	if (!port)
+		return;
+	if (port->server)
+		let_go(port->server);
+	ports_remove(m->ports, number);
+}
+
+void servers_report(struct manager *m, uint16_t number, uint64_t bytes)
+{
+	struct port *port = m->ports->all[number];
+	struct server *server = port ? port->server : NULL;
+
+	if (!server)
+		return;
+	if (bytes < server->last) /* it was started again */
+		server->base += server->last;
+	server->last = bytes;
+	*tally_of(m->tally, number) = (struct traffic){ .down = server->base + bytes };
+}
+
+/* --- all of them */
+
+static void end_stale(struct manager *m)
+{
+	DIR *directory = opendir(m->workdir);
+	struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		unsigned number;
+		char end[5];
+
+		if (sscanf(entry->d_name, ".shadowsocks_%5u.%4s", &number, end) == 2 &&
+		    !strcmp(end, "pid") && number > 0 && number < 1 << 16)
+			tell_to_end(m, (uint16_t)number);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+void servers_open(struct manager *m)
+{
+	if (!m->workdir)
+		die("--executable needs a working directory");
+	m->servers = calloc(1, sizeof *m->servers);
+	if (!m->servers)
+		die("no memory for servers");
+	end_stale(m);
+}
+
+void servers_close(struct manager *m)
+{
+	for (unsigned i = 1; i < 1 << 16; i++)
+		if (m->ports->all[i] && m->ports->all[i]->server)
+			let_go(m->ports->all[i]->server);
+	child_stop_all();
+	free(m->servers);
+	m->servers = NULL;
+}

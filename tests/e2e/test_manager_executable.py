@@ -1,0 +1,138 @@
+"""ss-manager --executable: a server of its own for each port, its files and its command line."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+
+import kit
+import manager
+import pytest
+
+pytestmark = pytest.mark.ours
+LIBEV = "/usr/bin/ss-server"
+
+
+def begin(stage, args=(), executable=None, **options):
+    program, ask = manager.start(stage, args=["--executable", executable or kit.BUILD / "ss-server", *args], **options)
+    return program, ask, pathlib.Path(program.work)
+
+
+def pid_of(work, port):
+    return int((work / f".shadowsocks_{port}.pid").read_text())
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def gone(pid):
+    kit.eventually(lambda: not alive(pid), f"{pid} lives on")
+
+
+def test_life(stage):
+    program, ask, work = begin(stage)
+    port = kit.free_port()
+    assert ask.add(port, 'p"\\w') == "ok"
+    assert manager.serves(stage, port, 'p"\\w'), "bound when the answer comes"
+    first = pid_of(work, port)
+    assert json.loads((work / f".shadowsocks_{port}.conf").read_text())["password"] == 'p"\\w'
+    assert ask.add(port, 'p"\\w') == "ok" and pid_of(work, port) == first
+    assert ask.add(port, "other") == "ok"
+    gone(first)
+    assert manager.serves(stage, port, "other") and ask.ports() == {port: "other"}
+    ask.send('remove: {"server_port":%d}' % port)
+    ask.send('add: {"server_port":%d,"password":"again"}' % port)
+    assert ask.receive() == ask.receive() == "ok"
+    assert manager.serves(stage, port, "again")
+    last = pid_of(work, port)
+    assert ask.remove(port) == "ok" and ask("list") == "[\n]"
+    gone(last)
+
+
+def test_end(stage):
+    """Servers end with the manager; those of one that was killed, when the next begins."""
+    home = stage.enter_context(kit.tempfile.TemporaryDirectory())
+    program, ask, work = begin(stage, home=home)
+    port = kit.free_port()
+    assert ask.add(port) == "ok"
+    server = pid_of(work, port)
+    program.kill()
+    assert alive(server)
+    program, ask, work = begin(stage, home=home)
+    gone(server)
+    assert ask.add(port) == "ok"
+    server = pid_of(work, port)
+    program.stop()
+    gone(server)
+
+
+def test_taken(stage):
+    _, ask, _ = begin(stage)
+    holder = stage.target()
+    assert ask.add(holder.port) == "port is not available" and ask("list") == "[\n]"
+
+
+def test_no_program(stage):
+    _, ask, _ = begin(stage, executable="/nonexistent")
+    assert ask.add(kit.free_port()) == "err" and ask("list") == "[\n]"
+
+
+def test_arguments(stage, tmp_path):
+    """All that the manager was told is passed on, as words and through no shell."""
+    acl = tmp_path / "a c'l"
+    acl.write_text("[accept_all]\n")
+    args = ["-u", "-6", "--fast-open", "--no-delay", "-n", 4000, "--mtu", 1400, "-t", 77, "-d", "127.0.0.1", "--acl", acl]
+    program, ask, work = begin(stage, args)
+    port = kit.free_port()
+    assert ask.add(port) == "ok"
+    words = pathlib.Path(f"/proc/{pid_of(work, port)}/cmdline").read_text().split("\0")[:-1]
+    for option, value in {"-n": "4000", "--mtu": "1400", "-t": "77", "-d": "127.0.0.1", "--acl": str(acl), "-s": "127.0.0.1",
+                          "-f": str(work / f".shadowsocks_{port}.pid"),
+                          "-c": str(work / f".shadowsocks_{port}.conf")}.items():
+        assert words[words.index(option) + 1] == value
+    assert {"-u", "-6", "--fast-open", "--no-delay", "--manager-address"} <= set(words)
+
+
+def test_reports(stage):
+    """What a server passed is known within five seconds."""
+    _, ask, _ = begin(stage)
+    port = kit.free_port()
+    assert ask.add(port) == "ok" and manager.serves(stage, port)
+    kit.eventually(lambda: ask.counts()[port] > 0, "nothing was reported", within=10)
+
+
+def test_the_one_executable(stage, tmp_path):
+    """Where PATH has no ss-server, the manager's own file is one."""
+    program, ask, work = begin(stage, executable="ss-server", env={"PATH": str(tmp_path)})
+    port = kit.free_port()
+    assert ask.add(port) == "ok" and manager.serves(stage, port)
+
+
+def test_configured(stage):
+    port = kit.free_port()
+    program, ask, work = begin(stage, config={"port_password": {str(port): "x"}})
+    kit.eventually(lambda: kit.listening(port), program.log)
+    assert ask.ports() == {port: "x"}
+    (program.home / "config.json").write_text("{}")
+    server = pid_of(work, port)
+    program.signal(signal.SIGHUP)
+    gone(server)
+    assert ask("list") == "[\n]"
+
+
+@pytest.mark.skipif(not os.path.exists(LIBEV) or shutil.which(LIBEV) is None, reason=f"SKIPPED: no {LIBEV}")
+def test_shadowsocks_libev(stage):
+    """The distribution's ss-server under our manager."""
+    _, ask, work = begin(stage, executable=LIBEV)
+    port = kit.free_port()
+    assert ask.add(port) == "ok"
+    kit.eventually(lambda: kit.listening(port), "it does not listen")
+    assert manager.serves(stage, port)
+    kit.eventually(lambda: ask.counts()[port] > 0, "nothing was reported", within=10)
+    server = pid_of(work, port)
+    assert ask.remove(port) == "ok"
+    gone(server)
