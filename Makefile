@@ -171,6 +171,13 @@ static-musl:
 	@$(MAKE) FLAVOUR=musl all
 	@sh tests/structure/is_static.sh build/musl/ss $(SIZE_MAX)
 
+# --- to be handed out: the static executable as an image for containers
+
+.PHONY: image
+image:
+	@$(MAKE) FLAVOUR=musl all
+	@sh dist/image.sh build/musl/ss build/image.tar shadowsocks:$(VERSION)
+
 # --- install
 
 .PHONY: install uninstall
@@ -301,6 +308,15 @@ valgrind: all $(wanted)
 	@WRAP="$(memcheck)" sh tests/unit.sh $(wanted)
 	@SS_LOCAL="$(memcheck) $(abspath $(B))/ss-local" SS_SERVER="$(memcheck) $(abspath $(B))/ss-server" \
 		$(pytest) tests/e2e/test_methods.py tests/e2e/test_half_close.py -k "not 64"
+
+# What dist/ makes of the static executable: alone in a root, in an image, on a router. `reproducible`
+# makes it all once more, elsewhere, and compares.
+.PHONY: dist-check reproducible
+dist-check:
+	@$(MAKE) FLAVOUR=musl all
+	@SS_BUILD=$(abspath build/musl) PYTHONPATH=tests/e2e $(TEST_PYTHON) -m pytest -vv -c tests/pytest.ini $(PYTEST_JOBS) tests/dist
+reproducible:
+	@sh tests/dist/twice.sh "$(MAKE)" "$(MUSL_CC)"
 
 .PHONY: check demo
 check:

@@ -43,6 +43,7 @@ computing()
 	run unit-san unit SAN=1
 	run fuzz fuzz-check
 	run size size
+	run dist dist-check
 	polite=
 	run e2e-san e2e SAN=1
 	echo end-of-lane

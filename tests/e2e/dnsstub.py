@@ -33,6 +33,7 @@ class DnsStub:
         self.table, self.delay, self.truncate, self.ttl = table, delay, truncate, ttl
         self.asked = []  # (name, type) in order of arrival
         self.askers = set()  # addresses, over UDP
+        self.ids = []  # of the questions over UDP
         self.tcp, self.udp = both_kinds(host)
         self.port = self.tcp.getsockname()[1]
         self.udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)  # a thousand at once
@@ -60,6 +61,7 @@ class DnsStub:
             except OSError:
                 return
             self.askers.add(client[0])
+            self.ids.append(query[:2])
             if len(query) >= 17:
                 answer = self._answer(query, self.truncate)
                 self._later(

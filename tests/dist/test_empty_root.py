@@ -1,0 +1,115 @@
+"""The static executable as the only file there is: no /etc, no /dev, no /proc, nothing to write to, nobody's user,
+process 1."""
+
+import os
+import pathlib
+import signal
+import subprocess
+
+import box
+import kit
+import pytest
+from kit import PASSWORD, free_port
+
+METHODS = ["aes-256-gcm", "2022-blake3-aes-256-gcm", "aes-256-cfb"]
+KEYS = {"2022-blake3-aes-256-gcm": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}
+
+
+@pytest.fixture
+def start(stage, tool, root):
+    """start("server", ..., port=N): in the box, until the end of the test."""
+    tool("bwrap")
+
+    def start(role, *args, port=None):
+        return stage.program(role, None, args, argv=[*box.bwrap(root), "/ss", role], port=port)
+
+    return start
+
+
+def pair(start, method):
+    server, local = free_port(), free_port()
+    key = KEYS.get(method, PASSWORD)
+    common = ["-k", key, "-m", method, "-u"]
+    return (start("server", "-s", "127.0.0.1", "-p", server, *common, port=server),
+            start("local", "-s", "127.0.0.1", "-p", server, "-l", local, *common, port=local))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_relays(stage, start, method):
+    _, local = pair(start, method)
+    target = stage.target()
+    sock = stage.socks(local, target)
+    sock.sendall(b"x" * 100_000)
+    assert kit.read(sock, 100_000) == b"x" * 100_000
+
+
+def test_who_and_where_it_is(start):
+    server, _ = pair(start, "aes-256-gcm")
+    pid = box.first(server.pid)
+    status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+    assert status["NSpid"].split()[-1] == "1"
+    assert os.listdir(f"/proc/{pid}/root") == ["ss"]
+    assert int(status["CapEff"], 16) == 0
+
+
+def test_log(start):
+    """What it says comes out of the two streams, stamped; there is no syslog, no terminal, no time zone."""
+    server, _ = pair(start, "aes-256-gcm")
+    assert "tcp server listening at 127.0.0.1:" in server.log()
+    assert "ERROR" not in server.log()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_within_a_second(start, number):
+    """The kernel gives process 1 no default actions."""
+    server, _ = pair(start, "aes-256-gcm")
+    os.kill(box.first(server.pid), number)
+    assert server.wait(1.0) == 0
+
+
+def test_orphans_are_reaped(start, tool):
+    """What loses its parent in a namespace becomes a child of process 1."""
+    tool("nsenter")
+    if os.geteuid():
+        pytest.skip("only root may put a process into the namespace")
+    server, _ = pair(start, "aes-256-gcm")
+    pid = box.first(server.pid)
+    # the shell ends first; the orphan reads from a pipe, and so ends when we say so
+    reader, writer = os.pipe()
+    subprocess.run(["nsenter", "-t", str(pid), "-p", "sh", "-c", "cat <&0 &"], check=True, timeout=20,
+                   stdin=reader, stdout=subprocess.DEVNULL)
+    os.close(reader)
+    assert len(box.children(pid)) == 1
+    os.close(writer)
+    kit.eventually(lambda: not box.children(pid), "the orphan is gone, and is no zombie")
+    assert server.alive()
+
+
+def test_names_without_resolv_conf(stage, start):
+    server, port = free_port(), free_port()
+    start("server", "-s", "127.0.0.1", "-p", server, "-k", PASSWORD, "-m", kit.METHOD, port=server)
+    local = start("local", "-s", "shadowsocks.test", "-p", server, "-l", port, "-k", PASSWORD, "-m", kit.METHOD)
+    kit.eventually(lambda: "no name server in /etc/resolv.conf" in local.stderr(), local.log)
+    assert "give one with --nameserver" in local.stderr()
+
+
+def test_names_with_a_nameserver(stage, start):
+    server, port = free_port(), free_port()
+    names = stage.dns({"shadowsocks.test": ["127.0.0.1"]})
+    start("server", "-s", "127.0.0.1", "-p", server, "-k", PASSWORD, "-m", kit.METHOD, port=server)
+    local = start("local", "-s", "shadowsocks.test", "-p", server, "-l", port, "-k", PASSWORD, "-m", kit.METHOD,
+                  "--nameserver", names.address, port=port)
+    target = stage.target()
+    sock = stage.socks(local, target)
+    sock.sendall(b"ping")
+    assert kit.read(sock, 4) == b"ping"
+
+
+def test_starts_differ(stage, start):
+    """Without /dev/urandom, too: the first questions to a name server have other numbers in each run."""
+    names = stage.dns({"*": "drop"})
+    for _ in range(4):
+        start("local", "-s", "a.test", "-p", 1, "-l", free_port(), "-k", PASSWORD, "-m", kit.METHOD, "--nameserver",
+              names.address)
+    kit.eventually(lambda: len(names.ids) >= 8, "four programs have asked for A and AAAA")
+    assert len(set(names.ids)) > 4
