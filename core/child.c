@@ -223,6 +223,8 @@ int child_start(struct child *child, char *const *argv, char *const *environment
 		return -1;
 	}
 	close(ends[1]);
+	if (!child->leaves && guard_start(&child->guard, child->pid) < 0)
+		log_warn("%s: what it starts may outlive us: %s", child->name, strerror(errno));
 	child->length = 0;
 	timer_init(&child->patience, patience_over);
 	list_append(&children.all, &child->link);
@@ -259,6 +261,7 @@ static void finish(struct child *child)
 {
 	if (!child->leaves) /* whom it started must not outlive it: they may hold its port */
 		kill(-child->pid, SIGKILL);
+	guard_end(&child->guard);
 	if (child->output.fd >= 0)
 		read_output(child);
 	end_line(child);

@@ -8,6 +8,7 @@
 #ifndef CORE_CHILD_H
 #define CORE_CHILD_H
 
+#include "core/guard.h"
 #include "core/reactor.h"
 
 #include <sys/types.h>
@@ -28,6 +29,7 @@ struct child {
 
 	/* child.c's own. */
 	pid_t pid; /* 0: it does not run */
+	struct guard guard;
 	struct source output;
 	struct timer patience; /* until it is killed */
 	struct list link;

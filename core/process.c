@@ -42,6 +42,14 @@ int process_nothing(void)
 	return fd >= 0 ? fd : open("/", O_RDONLY);
 }
 
+void process_close_each(unsigned first, unsigned last)
+{
+	long all = sysconf(_SC_OPEN_MAX);
+
+	for (unsigned fd = first; fd <= last && (long)fd < all; fd++)
+		close((int)fd);
+}
+
 void process_start(void)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };

@@ -30,6 +30,12 @@
 /* A descriptor whose reads end or fail, and whose writes fail or go nowhere. -1 with errno. */
 int process_nothing(void);
 
+/* Close every descriptor but this one. */
+void process_close_others(int fd);
+
+/* Those from `first` to `last`, by trying. */
+void process_close_each(unsigned first, unsigned last);
+
 /* The name that ps, pidof and killall see. */
 void process_name(const char *name);
 

@@ -45,7 +45,14 @@ void process_lend_marking(void)
 {
 }
 
-/* Whoever kills us must end our programs, too: there is no common call for it. */
+void process_close_others(int fd)
+{
+	if (fd > 0)
+		process_close_each(0, (unsigned)fd - 1);
+	process_close_each((unsigned)fd + 1, ~0u);
+}
+
+/* There is no common call for it: core/guard.h has to do. */
 void process_end_with(pid_t parent)
 {
 	(void)parent;

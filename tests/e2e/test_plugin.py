@@ -120,7 +120,7 @@ def test_what_a_server_s_plugin_is_told(stage, folder):
     assert env["SS_LOCAL_HOST"] == "127.0.0.1" and env["SS_PLUGIN_OPTIONS"] == "server;" + options
     assert f"tcp server listening at 127.0.0.1:{env['SS_LOCAL_PORT']}" in s.stdout()
     assert f'plugin "{PLUGIN}" enabled' in s.stdout()
-    assert "plugin.py: listening\n" in s.stdout()
+    eventually(lambda: "plugin.py: listening\n" in s.stdout(), s.log)
 
 
 def test_what_a_client_s_plugin_is_told(stage, folder):
@@ -298,6 +298,20 @@ def test_descendants(stage, folder):
     eventually(lambda: kit.listening(s.port), s.log)
     s.stop()
     eventually(lambda: not exists(second), "the plugin proper goes on", 1)
+
+
+def test_killed_above_a_script(stage, folder):
+    """kill -9, and between us and the plugin proper a shell that waits for it."""
+    script = folder / "script"
+    script.write_text(f"#!/bin/sh\n{PLUGIN} & wait\n")
+    script.chmod(0o755)
+    s = stage.program("server", {"server": "127.0.0.1", "server_port": kit.free_port(), "password": "x",
+                                 "plugin": str(script), "plugin_opts": f"server;record={folder}/record"})  # fmt: skip
+    eventually(lambda: "listens on" in s.stdout(), s.log)
+    pid = records(folder / "record")[0]["pid"]
+    s.signal(signal.SIGKILL)
+    assert s.wait(5) == -9
+    eventually(lambda: not exists(pid), "the plugin proper goes on", 1)
 
 
 def test_chatty(stage):

@@ -31,7 +31,7 @@ HOMES = [
     ("sockets and their options", r"(socket|bind|connect|accept4?|listen|setsockopt)", r"(net/(socket\w*|origdst_\w+)|core/(syslog|notify))\.c"),
     ("epoll", r"epoll_\w+", r"core/poller_epoll\.c"),
     ("kqueue", r"(kqueue|kevent)", r"core/poller_kqueue\.c"),
-    ("fork", r"(fork|vfork|daemon)", r"core/(process|process_\w+|child|command|workers)\.c"),
+    ("fork", r"(fork|vfork|daemon)", r"core/(process|process_\w+|child|command|guard|workers)\.c"),
     ("shell and temporary names", r"(system|popen|tmpnam|mktemp)", r"-"),
     ("unbounded text", r"(strcpy|strcat|sprintf|vsprintf|gets)", r"-"),
 ]
