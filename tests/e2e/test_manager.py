@@ -335,3 +335,45 @@ def test_reports(stage, unix, workers, tmp_path):
         assert sender == f"/tmp/shadowsocks.{server.port}"
     server.stop()
     assert not os.path.exists(f"/tmp/shadowsocks.{server.port}")
+
+
+def test_node_managers(stage):
+    """The datagrams that node managers send, byte for byte, from a connected socket, and what they make of the
+    answers: the kind of manager by how they begin, counters that only grow."""
+    program = stage.program("manager", None, ["-v", "-m", METHOD, "-u", "--manager-address",
+                                              "127.0.0.1:%d" % (control := kit.free_port()), "-s", "127.0.0.1"])
+    kit.eventually(lambda: "manager listening at" in program.log(), program.log)
+    ask = stage.add(manager.Asker(("127.0.0.1", control)))
+    ask.sock.connect(ask.address)
+
+    def exchange(request):
+        ask.sock.send(request.encode())
+        return ask.receive()
+
+    ports = [kit.free_port() for _ in range(10)]
+    assert exchange("list").startswith("[\n") and exchange("ping").startswith("stat:")
+    for port in ports[:5]:
+        assert exchange('add: {"server_port": %d, "password": "%s"}' % (port, port)) == "ok"
+    for port in ports[5:]:
+        assert exchange('add: { "server_port": %s, "password": "%s" }' % (port, port)) == "ok"
+    assert exchange("list").startswith("[\n\t")
+    assert ask.ports() == {port: str(port) for port in ports}
+    assert manager.serves(stage, ports[0], str(ports[0]), mode="tcp_and_udp")
+    first = json.loads(exchange("ping")[5:])
+    assert first[str(ports[0])] > 0 and all(first[str(port)] == 0 for port in ports[1:])
+    # a password is changed: both requests at once
+    ask.sock.send(b'remove: {"server_port": %d}' % ports[0])
+    ask.sock.send(b'add: {"server_port": %d, "password": "changed"}' % ports[0])
+    assert ask.receive() == ask.receive() == "ok"
+    assert manager.serves(stage, ports[0], "changed")
+    # what is there is added again every minute
+    lasting = stage.socks(manager.client(stage, ports[1], str(ports[1])), stage.target())
+    assert manager.echoes(lasting)
+    before = json.loads(exchange("ping")[5:])
+    assert exchange('add: {"server_port": %d, "password": "%s"}' % (ports[1], ports[1])) == "ok"
+    assert manager.echoes(lasting)
+    after = json.loads(exchange("ping")[5:])
+    assert all(after[port] >= count for port, count in before.items())
+    for port in ports:
+        assert exchange('remove: { "server_port": %s }' % port) == "ok"
+    assert exchange("list") == "[\n]"
