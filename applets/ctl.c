@@ -406,29 +406,34 @@ static int run(struct ctl *ctl, char **words)
 
 int ctl_main(int argc, char **argv)
 {
-	static struct ctl ctl;
+	struct ctl *ctl;
 	int i = 1, status;
-	char *address = NULL;
+	const char *address = NULL;
+	char *own = NULL;
 
 	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
 		return usage(stdout);
 	if (argc > 2 && (!strcmp(argv[1], "-a") || !strcmp(argv[1], "--manager-address"))) {
-		ctl.address = argv[2];
+		address = argv[2];
 		i = 3;
 	}
 	if (i >= argc || argv[i][0] == '-')
 		return usage(stderr);
 	if (crypto_open() < 0)
 		die("the system gives no random bytes");
-	if (!ctl.address) {
+	ctl = calloc(1, sizeof *ctl);
+	if (!ctl)
+		die("no memory for a request");
+	if (!address) {
 		char *directory = workdir_default();
 
-		ctl.address = address = workdir_file(directory, WORKDIR_SOCKET);
+		address = own = workdir_file(directory, WORKDIR_SOCKET);
 		free(directory);
 	}
-	status = run(&ctl, argv + i);
-	sodium_memzero(ctl.request, sizeof ctl.request);
-	sodium_memzero(ctl.answer, sizeof ctl.answer);
-	free(address);
+	ctl->address = address;
+	status = run(ctl, argv + i);
+	sodium_memzero(ctl, sizeof *ctl);
+	free(ctl);
+	free(own);
 	return status;
 }

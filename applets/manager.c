@@ -50,6 +50,7 @@ static void put_all(struct manager *m, struct seen *seen)
 	struct settings *settings = &m->applet->settings;
 	struct options_reason reason;
 
+	memset(seen, 0, sizeof *seen);
 	for (unsigned i = 0; i < settings->ports; i++) {
 		struct settings_place place;
 
@@ -142,7 +143,7 @@ static bool is_manager(const struct applet *applet)
 
 static void bound(struct applet *applet)
 {
-	struct seen seen = { { 0 } };
+	struct seen seen;
 	struct manager *m;
 
 	if (!is_manager(applet))
@@ -164,7 +165,7 @@ static void bound(struct applet *applet)
 static void begin(struct applet *applet)
 {
 	struct manager *m = applet->manager;
-	struct seen seen = { { 0 } };
+	struct seen seen;
 	char *file;
 
 	if (!is_manager(applet))
@@ -191,7 +192,7 @@ static void child(struct applet *applet, pid_t pid, int status)
 
 static void reload(struct applet *applet)
 {
-	struct seen seen = { { 0 } };
+	struct seen seen;
 
 	if (!is_manager(applet))
 		return;

@@ -12,6 +12,7 @@
 #include "core/child.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/options.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -405,12 +406,15 @@ static void end_stale(struct manager *m)
 	struct dirent *entry;
 
 	while (directory && (entry = readdir(directory))) {
-		unsigned number;
-		char end[5];
+		static const char front[] = ".shadowsocks_";
+		char *end = strstr(entry->d_name, ".pid");
+		uint16_t number;
 
-		if (sscanf(entry->d_name, ".shadowsocks_%5u.%4s", &number, end) == 2 &&
-		    !strcmp(end, "pid") && number > 0 && number < 1 << 16)
-			tell_to_end(m, (uint16_t)number);
+		if (strncmp(entry->d_name, front, sizeof front - 1) != 0 || !end || end[4])
+			continue;
+		*end = 0;
+		if (options_port(entry->d_name + sizeof front - 1, &number) == 0)
+			tell_to_end(m, number);
 	}
 	if (directory)
 		closedir(directory);

@@ -105,17 +105,28 @@ static int save(const struct tally *tally)
 	return 0;
 }
 
+/* A number, and what ends it. */
+static bool take_number(const char **text, char end, uint64_t *value)
+{
+	char *behind;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(*text, &behind, 10);
+	*text = behind + 1;
+	return errno == 0 && *behind == end;
+}
+
 /* One line; false if it is none. */
 static bool take_line(struct tally *tally, const char *line)
 {
-	unsigned port;
-	uint64_t up, down;
-	char end;
+	uint64_t port, up, down;
 
 	if (*line == '#')
 		return true;
-	if (sscanf(line, "%5u %" SCNu64 " %" SCNu64 "%c", &port, &up, &down, &end) != 4 ||
-	    end != '\n' || port < 1 || port >= PORTS)
+	if (!take_number(&line, ' ', &port) || !take_number(&line, ' ', &up) ||
+	    !take_number(&line, '\n', &down) || port < 1 || port >= PORTS)
 		return false;
 	tally->all[port].up += up;
 	tally->all[port].down += down;
