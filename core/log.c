@@ -120,17 +120,18 @@ static bool stream_put(int fd, const char *line, size_t n)
 
 static bool stream_line(enum log_level level, const char *text)
 {
-	char line[TEXT + 96], stamp[32] = "";
+	char line[TEXT + 192];
 	int fd = levels[level].stream;
 	bool colour = state.colour[fd];
 	time_t now = time(NULL);
-	struct tm tm;
+	struct tm tm = { 0 };
 	int n;
 
-	if (localtime_r(&now, &tm))
-		strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
-	n = snprintf(line, sizeof(line), "%s %s %s: %s%s\n", colour ? levels[level].colour : "",
-		     stamp, levels[level].label, colour ? "\033[0m" : "", text);
+	localtime_r(&now, &tm);
+	n = snprintf(line, sizeof(line), "%s %04d-%02d-%02d %02d:%02d:%02d %s: %s%s\n",
+		     colour ? levels[level].colour : "", tm.tm_year + 1900, tm.tm_mon + 1,
+		     tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, levels[level].label,
+		     colour ? "\033[0m" : "", text);
 	return n > 0 && stream_put(fd, line, (size_t)n);
 }
 
