@@ -48,19 +48,14 @@ static void subject_set(struct subject *subject, const struct endpoint *target,
 static void find_address(const struct acl *acl, const struct address *address, unsigned lists,
 			 struct acl_hits *hits)
 {
-	static const unsigned char nowhere[16];
 	struct address normal;
 
 	if (acl->net_count == 0)
 		return;
 	address_set(&normal, address->family, address->ip);
 	acl_nets_find(acl, &normal, lists, hits);
-	if (memcmp(normal.ip, nowhere, normal.family == 4 ? 4 : 16) != 0)
-		return;
-	if (normal.family == 4)
-		normal.ip[0] = 127;
-	normal.ip[normal.family == 4 ? 3 : 15] = 1;
-	acl_nets_find(acl, &normal, lists, hits);
+	if (address_lead_home(&normal))
+		acl_nets_find(acl, &normal, lists, hits);
 }
 
 static enum acl_verdict answer(enum acl_verdict verdict, unsigned rule, unsigned *line)

@@ -92,8 +92,11 @@ bool inet_equal(const union inet *a, const union inet *b)
 bool inet_from_address(const struct address *address, uint16_t port, union inet *to)
 {
 	struct sockaddr_storage storage;
-	socklen_t len = address_socket(address, port, &storage);
+	struct address target = *address;
+	socklen_t len;
 
+	address_lead_home(&target);
+	len = address_socket(&target, port, &storage);
 	memcpy(to, &storage, len);
 	return len > 0;
 }

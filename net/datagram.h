@@ -52,7 +52,7 @@ struct endpoint;
 socklen_t inet_len(const union inet *inet);
 bool inet_equal(const union inet *a, const union inet *b);
 
-/* False: it has no address. */
+/* What to send to. False: it has no address. */
 bool inet_from_address(const struct address *address, uint16_t port, union inet *to);
 bool inet_from_endpoint(const struct endpoint *endpoint, union inet *to);
 

@@ -56,9 +56,14 @@ static unsigned addresses(const struct dial *dial)
 
 static socklen_t address(const struct dial *dial, unsigned i, struct sockaddr_storage *to)
 {
+	struct address address;
+
 	if (dial->to->type == ENDPOINT_NAME)
-		return address_socket(&dial->lookup.answer->addresses[i], dial->to->port, to);
-	return endpoint_socket(dial->to, to);
+		address = dial->lookup.answer->addresses[i];
+	else if (!endpoint_address(dial->to, &address))
+		return 0;
+	address_lead_home(&address);
+	return address_socket(&address, dial->to->port, to);
 }
 
 /* An address that may be tried is left: the next one. */

@@ -285,6 +285,19 @@ void address_set(struct address *address, int family, const void *ip)
 	memcpy(address->ip, ip, address->family == 4 ? IPV4_BYTES : IPV6_BYTES);
 }
 
+bool address_lead_home(struct address *address)
+{
+	static const unsigned char nowhere[IPV6_BYTES];
+	size_t n = address->family == 4 ? IPV4_BYTES : IPV6_BYTES;
+
+	if (memcmp(address->ip, nowhere, n) != 0)
+		return false;
+	if (address->family == 4)
+		address->ip[0] = 127;
+	address->ip[n - 1] = 1;
+	return true;
+}
+
 bool endpoint_address(const struct endpoint *endpoint, struct address *to)
 {
 	if (endpoint->type != ENDPOINT_IPV4 && endpoint->type != ENDPOINT_IPV6)

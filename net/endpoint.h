@@ -59,6 +59,10 @@ const char *endpoint_print(const struct endpoint *endpoint, char *to, size_t n);
 /* `ip` has 4 or 16 bytes; IPv4-mapped IPv6 becomes IPv4. */
 void address_set(struct address *address, int family, const void *ip);
 
+/* 0.0.0.0 and :: lead to this host: they become 127.0.0.1 and ::1. Where they stay what they are, the
+ * system may take the address that we send from in their place. False: it is another address. */
+bool address_lead_home(struct address *address);
+
 /* The address of an endpoint that has one; false for a name. */
 bool endpoint_address(const struct endpoint *endpoint, struct address *to);
 

@@ -306,6 +306,20 @@ def test_only_allowed_addresses_are_dialled(stage, rules):
     assert ending(peer.sock, 5)[0] == b"" and not bad.conns
 
 
+def test_nowhere_is_not_the_address_sent_from(stage, rules):
+    """0.0.0.0 is 127.0.0.1, also where the system would take the source address, which is blocked, in its place."""
+    server = guarded(stage, rules, "[outbound_block_list]", "127.77.0.0/16", local_ipv4_address="127.77.0.1")
+    tcp, datagrams = both_kinds(stage, "127.77.0.1")
+    for head in sip004.header("0.0.0.0", tcp.port), sip004.name_header("zero.test", tcp.port):
+        peer = sip004.Peer(stage.connect(server.port), METHOD, PASSWORD)
+        peer.send(head + b"hello")
+        assert ending(peer.sock, 5)[0] == b""
+        app = stage.add(udp())
+        app.sendto(seal(METHOD, PASSWORD, head + b"hello"), ("127.0.0.1", server.port))
+    datagrams.silent()
+    assert not tcp.conns
+
+
 def test_stream_method_tells_nothing(stage, rules):
     """A prober's noise may have made the target: silence."""
     server = guarded(stage, rules, *LOCK, method="aes-256-ctr")

@@ -260,6 +260,24 @@ static void test_unknown_name(void **state)
 	strike();
 }
 
+/* 0.0.0.0 is this host as 127.0.0.1 is, not the address that is sent from, which rules may forbid. */
+static void test_nowhere_is_not_the_source(void **state)
+{
+	static struct endpoint to = { .type = ENDPOINT_IPV4, .len = 4 };
+	struct socket_options from = options;
+
+	(void)state;
+	stage_hosts((const enum host[]){ REFUSES, ANSWERS }, 2);
+	from.source4 = (struct address){ .family = 4, .ip = { 127, 0, 0, 2 } };
+	to.port = d.port;
+	dial_start(&d.dial, &to, &from, 0, false, changed);
+	d.step = dial_run(&d.dial, &d.far, far_woken);
+	turns(5);
+	assert_int_equal(d.step, FAIL);
+	assert_int_equal(d.dial.error, ECONNREFUSED);
+	strike();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_no_descriptor),
 		cmocka_unit_test(test_end_under_way),
 		cmocka_unit_test(test_unknown_name),
+		cmocka_unit_test(test_nowhere_is_not_the_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
