@@ -17,6 +17,7 @@ int ctl_main(int argc, char **argv);
 int key_main(int argc, char **argv);
 int nat_main(int argc, char **argv);
 int acl_main(int argc, char **argv);
+int ping_main(int argc, char **argv);
 
 /* What makes an applet that serves. */
 struct applet_kind {

@@ -1,6 +1,7 @@
 """The static executable as the only file there is: no /etc, no /dev, no /proc, nothing to write to, nobody's user,
 process 1."""
 
+import json
 import os
 import pathlib
 import signal
@@ -113,3 +114,21 @@ def test_starts_differ(stage, start):
               names.address)
     kit.eventually(lambda: len(names.ids) >= 8, "four programs have asked for A and AAAA")
     assert len(set(names.ids)) > 4
+
+
+def test_health_check(stage, tool, root, tmp_path):
+    """ss-ping beside the server in the container, with the same configuration and nothing else."""
+    tool("bwrap")
+    port, names = free_port(), stage.dns({"*": "nx"})
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"server": ["::0", "0.0.0.0"], "server_port": port, "password": PASSWORD,
+                                  "method": kit.METHOD, "mode": "tcp_and_udp", "nameserver": names.address}))
+    (root / "shadowsocks.json").touch()
+    box_here = box.bwrap(root, (config, "/shadowsocks.json"))
+    server = stage.program("server", argv=[*box_here, "/ss", "server", "-c", "/shadowsocks.json"], port=port)
+    ping = [*box_here, "/ss", "ping", "-S", "-u", "-c", "/shadowsocks.json"]
+    done = subprocess.run(ping, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 2, done.stderr
+    server.kill()
+    done = subprocess.run(ping, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1 and "cannot connect" in done.stderr

@@ -19,7 +19,7 @@ for page in man/*.[1-9]; do
 	mandoc -T lint -W warning "$page"
 	report $? "$page is well formed"
 done
-for program in ss-local ss-server ss-tunnel ss-redir ss-nat ss-manager ss-ctl; do
+for program in ss-local ss-server ss-tunnel ss-redir ss-nat ss-manager ss-ctl ss-ping; do
 	"$python" tests/structure/manuals.py "$build/$program" "man/$program.1"
 	report $? "$program and its manual agree"
 done
