@@ -38,13 +38,17 @@ static void put(struct manager *m, struct settings_place *place, struct seen *se
 	/* What a request has added or changed is the requester's. */
 	if (port && !port->configured)
 		return;
-	if (m->servers)
+	if (m->phase != LIVE && servers_wants(m, place) != (m->phase == BEGINS))
+		return;
+	if (servers_wants(m, place))
 		servers_put(m, place, true, NULL);
 	else
 		ports_put(m->ports, place, true);
 }
 
-/* The lists of the file become ports; the longer one is not needed any more then. */
+/* The lists of the file become ports; the longer one is not needed any more then. Those that are served here are
+ * bound while there may be root's privileges; those with a server of their own come when it is known where files
+ * are. */
 static void put_all(struct manager *m, struct seen *seen)
 {
 	struct settings *settings = &m->applet->settings;
@@ -63,6 +67,8 @@ static void put_all(struct manager *m, struct seen *seen)
 	}
 	for (unsigned i = 0; i < settings->enabled_count; i++)
 		put(m, &settings->elements[settings->enabled[i]], seen);
+	if (m->phase == BOUND)
+		return; /* they are needed once more */
 	settings_drop_servers(settings);
 	settings->ports_read = false;
 }
@@ -74,10 +80,7 @@ static void remove_unseen(struct manager *m, const struct seen *seen)
 
 		if (!port || !port->configured || seen->bits[i / 8] & 1 << i % 8)
 			continue;
-		if (m->servers)
-			servers_remove(m, (uint16_t)i);
-		else
-			ports_remove(m->ports, (uint16_t)i);
+		servers_remove(m, (uint16_t)i);
 	}
 }
 
@@ -158,8 +161,8 @@ static void bound(struct applet *applet)
 	m->ports = m->tally ? ports_open(applet, m->tally) : NULL;
 	if (!m->ports)
 		die("no memory for ports: %s", strerror(errno));
-	if (!applet->settings.executable)
-		put_all(m, &seen);
+	servers_open(m);
+	put_all(m, &seen);
 }
 
 static void begin(struct applet *applet)
@@ -177,10 +180,10 @@ static void begin(struct applet *applet)
 		free(file);
 	}
 	open_inbox(m);
-	if (!applet->settings.executable)
-		return;
-	servers_open(m);
+	servers_begin(m);
+	m->phase = BEGINS;
 	put_all(m, &seen);
+	m->phase = LIVE;
 }
 
 static void child(struct applet *applet, pid_t pid, int status)

@@ -8,13 +8,16 @@
 #include "applets/ports.h"
 #include "applets/request.h"
 
+enum phase { BOUND, BEGINS, LIVE };
+
 struct manager {
+	enum phase phase;
 	struct applet *applet;
 	struct tally *tally;
 	struct ports *ports;
 	char *workdir;		 /* NULL: there is none, and nothing is kept */
 	char *address;		 /* where it is asked */
-	struct servers *servers; /* with --executable; else NULL */
+	struct servers *servers; /* ports that have a server of their own */
 	struct inbox inbox;
 	const struct sender *asks; /* who is being answered */
 	struct reply reply;

@@ -69,7 +69,7 @@ static void add(struct manager *m, const struct json *object)
 		refuse(m, reason.text);
 		return;
 	}
-	if (m->servers)
+	if (servers_wants(m, &place))
 		servers_put(m, &place, false, m->asks);
 	else
 		say_result(m, ports_put(m->ports, &place, false));
@@ -84,10 +84,7 @@ static void remove_port(struct manager *m, const struct json *object)
 		refuse(m, "it needs a server_port from 1 to 65535");
 		return;
 	}
-	if (m->servers)
-		servers_remove(m, number);
-	else
-		ports_remove(m->ports, number);
+	servers_remove(m, number);
 	say(m, "ok");
 }
 
@@ -126,7 +123,7 @@ static void report(struct manager *m, const struct json *object)
 	uint64_t bytes;
 	uint16_t number;
 
-	if (m->servers && request_report(object, &number, &bytes) == 0)
+	if (request_report(object, &number, &bytes) == 0)
 		servers_report(m, number, bytes);
 }
 

@@ -69,7 +69,7 @@ void applet_make_plugins(struct applet *applet)
 
 	for (; (place = settings_place(&applet->settings, n)); n++)
 		any |= place->plugin != NULL;
-	if (!any)
+	if (!any || applet->kind->program == PROGRAM_MANAGER) /* whose ports' servers have them */
 		return;
 	applet->plugins = calloc(n, sizeof(*applet->plugins));
 	if (!applet->plugins)

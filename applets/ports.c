@@ -69,6 +69,7 @@ static void free_port(struct port *port)
 	if (port->password)
 		sodium_memzero(port->password, strlen(port->password));
 	free(port->password);
+	free(port->plugin);
 	free(port->own);
 	free(port);
 }
@@ -76,6 +77,27 @@ static void free_port(struct port *port)
 static void gone(struct service *service)
 {
 	free_port(container_of(service, struct port, service));
+}
+
+/* The plugin with its options, to be compared. */
+static char *plugin_of(const struct settings_place *place)
+{
+	char *text;
+
+	if (asprintf(&text, "%u %s;%s", place->plugin_mode, place->plugin,
+		     place->plugin_opts ? place->plugin_opts : "") < 0)
+		return NULL;
+	return text;
+}
+
+static bool same_plugin(const struct port *port, const struct settings_place *place)
+{
+	char *plugin = place->plugin ? plugin_of(place) : NULL;
+	bool same = plugin && port->plugin ? !strcmp(plugin, port->plugin)
+					   : !place->plugin && !port->plugin;
+
+	free(plugin);
+	return same;
 }
 
 struct port *ports_make(struct ports *ports, struct settings_place *place, bool configured)
@@ -96,11 +118,13 @@ struct port *ports_make(struct ports *ports, struct settings_place *place, bool 
 	port->method = place->method;
 	port->password = strdup(place->password ? place->password : "");
 	port->own_count = place->servers;
+	if (place->plugin)
+		port->plugin = plugin_of(place);
 	if (place->servers)
 		port->own = malloc(place->servers * sizeof *port->own);
 	if (place->users)
 		service->key.users = applet_users(place);
-	if (!port->password || (place->servers && !port->own) ||
+	if (!port->password || (place->plugin && !port->plugin) || (place->servers && !port->own) ||
 	    (place->users && !service->key.users)) {
 		free_port(port);
 		return NULL;
@@ -279,7 +303,8 @@ bool ports_is_same(const struct ports *ports, const struct port *port,
 	       key->key_len == place->key.key_len &&
 	       !sodium_memcmp(key->key, place->key.key, sizeof key->key) &&
 	       port->service.sockets == sockets_of(ports, place) &&
-	       same_addresses(port, place->server, place->servers) && !key->users == !place->users;
+	       same_addresses(port, place->server, place->servers) && same_plugin(port, place) &&
+	       !key->users == !place->users;
 }
 
 /* Who is not in the table any more is cut off. */

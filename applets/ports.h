@@ -15,6 +15,7 @@ struct port {
 	uint8_t mode;			  /* enum mode */
 	bool configured;		  /* as the configuration file says */
 	const struct wire_method *method; /* the service's, by name */
+	char *plugin;			  /* of its server, with what it is told; or NULL */
 	char *password;			  /* as it was given, for who asks; "" if a key was */
 	struct server *server;		  /* of servers.c; NULL: it is served here */
 	struct endpoint *own;		  /* where it listens, if not where all do */

@@ -97,37 +97,73 @@ static void tell_to_end(struct manager *m, uint16_t number)
 	free(path);
 }
 
-static bool put_settings(FILE *file, const struct port *port)
+/* A member of the file, unless there is no text. False: no memory. */
+static bool put_member(FILE *file, const char *before, const char *name, const char *text)
+{
+	size_t size = text ? json_quote(NULL, 0, text, strlen(text)) + 1 : 0;
+	char *quoted;
+
+	if (!text)
+		return true;
+	quoted = malloc(size);
+	if (!quoted)
+		return false;
+	json_quote(quoted, size, text, strlen(text));
+	fprintf(file, "%s\"%s\":%s", before, name, quoted);
+	sodium_memzero(quoted, size);
+	free(quoted);
+	return true;
+}
+
+static bool put_users(FILE *file, const struct settings_place *place)
+{
+	bool good = true;
+
+	if (place->users)
+		fputs(",\n\"users\":[", file);
+	for (unsigned i = 0; good && i < place->user_count; i++) {
+		good = put_member(file, i ? ",\n{" : "\n{", "name", place->users[i].name) &&
+		       put_member(file, ",", "password", place->users[i].password);
+		fputs("}", file);
+	}
+	if (place->users)
+		fputs("]", file);
+	return good;
+}
+
+static bool put_settings(FILE *file, const struct port *port, const struct settings_place *place)
 {
 	static const char *const modes[] = { "tcp_only", "tcp_and_udp", "udp_only" };
-	size_t size = json_quote(NULL, 0, port->password, strlen(port->password)) + 1;
-	char *password = malloc(size);
 	const struct socket_options *sockets = port->service.sockets;
+	bool good;
 
-	if (!password)
-		return false;
-	json_quote(password, size, port->password, strlen(port->password));
-	fprintf(file,
-		"{\n\"server_port\":%u,\n\"password\":%s,\n\"method\":\"%s\",\n\"mode\":\"%s\"",
-		port->number, password, port->method->name, modes[port->mode]);
+	fprintf(file, "{\n\"server_port\":%u", port->number);
+	good = put_member(file, ",\n", "password", place->password) &&
+	       put_member(file, ",\n", "key", place->key_text) &&
+	       put_member(file, ",\n", "method", place->method->name) &&
+	       put_member(file, ",\n", "plugin", place->plugin) &&
+	       put_member(file, ",\n", "plugin_opts", place->plugin_opts) &&
+	       put_member(file, ",\n", "plugin_mode", modes[place->plugin_mode]) &&
+	       put_member(file, ",\n", "mode", modes[port->mode]) && put_users(file, place);
 	fprintf(file, ",\n\"fast_open\":%s,\n\"no_delay\":%s,\n\"reuse_port\":%s\n}\n",
 		sockets->fast_open ? "true" : "false", sockets->no_delay ? "true" : "false",
 		sockets->reuse_port ? "true" : "false");
-	sodium_memzero(password, size);
-	free(password);
-	return fflush(file) == 0;
+	return good && fflush(file) == 0;
 }
 
-static bool write_settings(const struct port *port, const char *path)
+static bool write_settings(const struct manager *m, const struct port *port,
+			   const struct settings_place *place)
 {
+	char *path = path_of(m, port->number, "conf");
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-	bool good = file && put_settings(file, port);
+	bool good = file && put_settings(file, port, place);
 
 	if (!good)
 		log_error("%s cannot be written: %s", path, strerror(errno));
 	if (file)
 		fclose(file);
+	free(path);
 	return good;
 }
 
@@ -198,6 +234,8 @@ static void put_all(struct arguments *a, const struct manager *m, const struct p
 	if (s->ipv6_first)
 		put(a, "-6");
 	put_number(a, 2, "--mtu", s->mtu);
+	put_option(a, "--plugin", s->top.plugin);
+	put_option(a, "--plugin-opts", s->top.plugin_opts);
 	put_option(a, "-d", s->nameserver);
 	put_hosts(a, m->ports, port);
 }
@@ -249,20 +287,19 @@ static void command_ended(struct child *child, int status)
 	free(path);
 }
 
-/* Where there is no ss-server, the one executable may be all there is: then it is asked to be that. */
+/* Where there is no ss-server, or none is asked for, this executable is one. */
 static bool run(struct server *server, struct arguments *arguments, const char *program)
 {
-	char *own[ARGUMENTS + 3] = { "/proc/self/exe", "server" };
+	char *own[ARGUMENTS + 3] = { "/proc/self/exe", (char *)program };
 
 	memcpy(own + 2, arguments->all, sizeof arguments->all);
-	own[1] = (char *)program;
-	if (child_start(&server->command, own + 1, environ) == 0)
+	if (program && child_start(&server->command, own + 1, environ) == 0)
 		return true;
 	own[1] = "server";
-	if (errno == ENOENT && !strcmp(program, "ss-server") &&
+	if ((!program || (errno == ENOENT && !strcmp(program, "ss-server"))) &&
 	    child_start(&server->command, own, environ) == 0)
 		return true;
-	log_error("%s cannot be started: %s", program, strerror(errno));
+	log_error("%s cannot be started: %s", program ? program : own[0], strerror(errno));
 	return false;
 }
 
@@ -274,7 +311,7 @@ static bool start(struct server *server)
 	struct arguments *arguments = calloc(1, sizeof *arguments);
 	bool started = false;
 
-	if (arguments && write_settings(server->port, settings)) {
+	if (arguments) {
 		put_all(arguments, m, server->port, pid_file, settings);
 		started = run(server, arguments, m->applet->settings.executable);
 	}
@@ -326,10 +363,20 @@ static void let_go(struct server *server)
 	server_free(server);
 }
 
-static void tell_port_ok(struct manager *m, const struct sender *asks, const char *word)
+static void say(struct manager *m, const struct sender *asks, const char *word)
 {
 	if (asks)
 		inbox_answer(&m->inbox, asks, word, strlen(word));
+}
+
+bool servers_wants(const struct manager *m, const struct settings_place *place)
+{
+	const struct settings *settings = &m->applet->settings;
+	const struct port *old = m->ports->all[place->server_port];
+
+	return settings->executable || settings->top.plugin || place->plugin ||
+	       (old && old->server) || m->servers->leaving[place->server_port] ||
+	       m->servers->starting[place->server_port];
 }
 
 void servers_put(struct manager *m, struct settings_place *place, bool configured,
@@ -340,19 +387,24 @@ void servers_put(struct manager *m, struct settings_place *place, bool configure
 	struct traffic *traffic = tally_of(m->tally, number);
 	struct server *server;
 
-	if (old && old->server && old->server->state == RUNS &&
-	    ports_is_same(m->ports, old, place)) {
-		tell_port_ok(m, asks, "ok");
+	if (!m->workdir) {
+		log_error("port %u: a server of its own needs a working directory", number);
+		say(m, asks, "err");
 		return;
 	}
-	port = place->users ? NULL : ports_make(m->ports, place, configured);
+	if (old && old->server && old->server->state == RUNS && !place->users &&
+	    ports_is_same(m->ports, old, place)) {
+		say(m, asks, "ok");
+		return;
+	}
+	port = ports_make(m->ports, place, configured);
 	server = port ? calloc(1, sizeof *server) : NULL;
-	if (!server) {
-		log_error("port %u: %s", number,
-			  place->users ? "users cannot be had with --executable" : "no memory");
+	if (!server || !write_settings(m, port, place)) {
+		log_error("port %u cannot be served", number);
+		free(server);
 		if (port)
 			ports_discard(port);
-		tell_port_ok(m, asks, "err");
+		say(m, asks, "err");
 		return;
 	}
 	if (old && old->server)
@@ -422,12 +474,17 @@ static void end_stale(struct manager *m)
 
 void servers_open(struct manager *m)
 {
-	if (!m->workdir)
-		die("--executable needs a working directory");
 	m->servers = calloc(1, sizeof *m->servers);
 	if (!m->servers)
 		die("no memory for servers");
-	end_stale(m);
+}
+
+void servers_begin(struct manager *m)
+{
+	if (!m->workdir && m->applet->settings.executable)
+		die("--executable needs a working directory");
+	if (m->workdir)
+		end_stale(m);
 }
 
 void servers_close(struct manager *m)

@@ -8,8 +8,15 @@
 
 #include "applets/manager.h"
 
-/* End servers that an earlier manager has left. Dies without memory or without a working directory. */
+/* Before a port is put. Dies without memory. */
 void servers_open(struct manager *manager);
+
+/* End servers that an earlier manager has left. Dies without memory, or if the working directory that it needs is
+ * not there. */
+void servers_begin(struct manager *manager);
+
+/* True if this place must have a server: also if its port has one, which takes a while to end. */
+bool servers_wants(const struct manager *manager, const struct settings_place *place);
 
 /* Serve a place, answering `asks` (NULL: nobody) later. The place's key is taken. */
 void servers_put(struct manager *manager, struct settings_place *place, bool configured,

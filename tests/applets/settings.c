@@ -1032,7 +1032,6 @@ static void test_fatal(void **state)
 	     "One time auth has been deprecated. Try AEAD ciphers instead.", "");
 	ends(PROGRAM_SERVER, "-p 1 -k x -m rot13", 255, "invalid cipher name: rot13", "");
 	ends(PROGRAM_SERVER, "-p 0 -k x", 255, "must be a port from 1 to 65535, not '0'", "");
-	ends(PROGRAM_MANAGER, "--plugin obfs", 255, "option --plugin is not built yet", "");
 	ends(PROGRAM_SERVER, "-p 1 --key short", 255,
 	     "option --key: the key is not base64url of at least 32 bytes, which "
 	     "chacha20-ietf-poly1305 needs; here is a fresh random key of the right length: ",

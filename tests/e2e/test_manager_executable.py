@@ -136,3 +136,45 @@ def test_shadowsocks_libev(stage):
     server = pid_of(work, port)
     assert ask.remove(port) == "ok"
     gone(server)
+
+
+PLUGIN = """#!/usr/bin/env python3
+# a plugin that carries bytes as they are
+import os, socket, threading
+def copy(a, b):
+    try:
+        while data := a.recv(65536):
+            b.sendall(data)
+    finally:
+        for s in (a, b):
+            try: s.shutdown(2)
+            except OSError: pass
+assert os.environ["SS_PLUGIN_OPTIONS"] == "a=b;c d", os.environ
+server = socket.create_server((os.environ["SS_REMOTE_HOST"], int(os.environ["SS_REMOTE_PORT"])))
+while True:
+    a, _ = server.accept()
+    b = socket.create_connection((os.environ["SS_LOCAL_HOST"], int(os.environ["SS_LOCAL_PORT"])))
+    for pair in ((a, b), (b, a)):
+        threading.Thread(target=copy, args=pair, daemon=True).start()
+"""
+
+
+def test_plugin(stage, tmp_path):
+    """A port with a plugin has a server of its own, beside ports that are served here."""
+    plugin = tmp_path / "plugin"
+    plugin.write_text(PLUGIN)
+    plugin.chmod(0o755)
+    program, ask = manager.start(stage)
+    port, other = kit.free_port(), kit.free_port()
+    assert ask.add(other) == "ok"
+    assert ask.add(port, plugin=str(plugin), plugin_opts="a=b;c d") == "ok"
+    assert manager.serves(stage, port) and manager.serves(stage, other)
+    server = pid_of(pathlib.Path(program.work), port)
+    assert ask.add(port, plugin=str(plugin), plugin_opts="a=b;c d") == "ok" and alive(server)
+    assert ask.add(port, "plain") == "ok", "without a plugin"
+    gone(server)
+    assert manager.serves(stage, port, "plain")
+    assert ask.add(kit.free_port(), plugin="$(touch x)") == "port is not available"
+    assert set(ask.ports()) == {port, other}
+    assert ask.remove(port) == "ok"
+    kit.eventually(lambda: not kit.listening(port), "it is served still")
