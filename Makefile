@@ -42,7 +42,7 @@ other := %_$(if $(filter linux,$(os)),bsd,linux).c $(filter-out %_$(POLLER).c,%_
 	$(patsubst %_$(cpu).c,%_anycpu.c,$(wildcard crypto/*_$(cpu).c))
 lib_sources := $(filter-out $(other),$(sort $(wildcard core/*.c crypto/*.c net/*.c applets/*.c)))
 lib_objects := $(lib_sources:%.c=$(B)/obj/%.o)
-links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key ss-nat ss-acl ss-ctl ss-ping
+links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key ss-nat ss-acl ss-ctl ss-ping ss-check ss-url
 
 # --- flags: ours come first, so that the user's have the last word
 

@@ -20,7 +20,7 @@ static const struct applet applets[] = {
 	{ "ss-local", local_main }, { "ss-server", server_main },   { "ss-tunnel", tunnel_main },
 	{ "ss-redir", redir_main }, { "ss-manager", manager_main }, { "ss-key", key_main },
 	{ "ss-nat", nat_main },	    { "ss-acl", acl_main },	    { "ss-ctl", ctl_main },
-	{ "ss-ping", ping_main },
+	{ "ss-ping", ping_main },   { "ss-check", check_main },	    { "ss-url", url_main },
 };
 
 enum { APPLETS = sizeof(applets) / sizeof(applets[0]), PREFIX = sizeof("ss-") - 1 };

@@ -15,6 +15,8 @@ int redir_main(int argc, char **argv);
 int manager_main(int argc, char **argv);
 int ctl_main(int argc, char **argv);
 int key_main(int argc, char **argv);
+int check_main(int argc, char **argv);
+int url_main(int argc, char **argv);
 int nat_main(int argc, char **argv);
 int acl_main(int argc, char **argv);
 int ping_main(int argc, char **argv);

@@ -57,6 +57,9 @@ static const struct option_row rows[] = {
 	  HELP("address to listen on (0.0.0.0); may be repeated") },
 	{ FLAG('p', NULL, "PORT"), KEY("server_port"), FOR(CLIENTS), FIELD(PORT, top.server_port),
 	  HELP("port of the server") },
+	{ FLAG(0, "server-url", "URL"), FOR(CLIENTS), FIELD(CUSTOM, top.linked),
+	  .custom = value_server_url, BITS(OURS | SECRET),
+	  HELP("server, method, password and plugin from an ss:// link; later options win") },
 	{ FLAG('p', NULL, "PORT"), KEY("server_port"), FOR(S), FIELD(PORT, top.server_port),
 	  HELP("port to listen on") },
 	{ FLAG('p', NULL, "PORT"), FOR(M), FIELD(IGNORE, top.server_port), BITS(HIDDEN) },
@@ -79,6 +82,7 @@ static const struct option_row rows[] = {
 	{ KEY("tunnels"), FOR(T), FIELD(CUSTOM, tunnels), .custom = value_tunnels },
 
 	/* what lies on the wire */
+	{ KEY("remarks"), FOR(ALL), FIELD(IGNORE, top) },
 	{ KEY("servers"), FOR(RELAYS), FIELD(CUSTOM, top), .custom = value_servers },
 	{ KEY("servers"), FOR(M), FIELD(CUSTOM, elements), .custom = value_servers },
 	{ KEY("users"), FOR(S), FIELD(CUSTOM, top.users), .custom = value_users },

@@ -100,6 +100,7 @@ struct settings_place {
 	const struct wire_key *kept; /* a reload: the key that options or environment gave */
 	struct settings_spot at, password_at, key_at; /* an element itself; its secrets */
 	bool disabled;
+	bool linked; /* where it is was said by a link, which later flags override */
 	char *acl;
 };
 
@@ -185,6 +186,12 @@ struct settings {
  * --version, 1 after an unknown option or a missing item (the reason on stderr, then the usage
  * on stdout), 255 after die(). */
 void settings_read(struct settings *settings, enum program program, int argc, char **argv);
+
+/* The same for who only looks at settings: never exits; passwords stay in it. 0, or -1 with the reason;
+ * settings_free() either way. If `tell` is given, each fault in the file is told to it, and if that were
+ * all, the reason is empty. */
+int settings_try(struct settings *settings, enum program program, int argc, char **argv,
+		 void (*tell)(const char *reason), struct options_reason *reason);
 
 /* Fill *settings from a configuration text alone, with no flags and no environment: 0, or -1 with
  * the reason. `file` names it in messages. Never exits: for tests. */

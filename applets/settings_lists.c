@@ -226,6 +226,7 @@ int value_servers(struct options *o, const struct option_value *value)
 {
 	const struct json *list = value->json;
 	struct settings *s = o->into;
+	int result = 0;
 
 	if (list->type != JSON_ARRAY)
 		return options_fail(o, "must be an array of objects, not %s", json_type_name(list));
@@ -246,10 +247,14 @@ int value_servers(struct options *o, const struct option_value *value)
 		s->element_count++;
 		element = settings_element(place, s->program, o->reason);
 		element.whole = o;
-		if (options_json(&element, o->file, j) < 0)
-			return -1;
+		element.tell = o->tell;
+		if (options_json(&element, o->file, j) < 0) {
+			if (!o->tell)
+				return -1;
+			result = -1;
+		}
 		if (!place->disabled)
 			s->enabled[s->enabled_count++] = (unsigned)(place - s->elements);
 	}
-	return 0;
+	return result;
 }

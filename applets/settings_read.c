@@ -226,10 +226,12 @@ static char *default_config(void)
 
 /* --- the ways in */
 
-static int read_all(struct settings *s, int argc, char **argv, struct options_reason *reason)
+static int read_all(struct settings *s, int argc, char **argv, void (*tell)(const char *),
+		    struct options_reason *reason)
 {
 	struct options o = settings_options(s, reason);
 
+	o.tell = tell;
 	if (options_flags(&o, argc, argv) < 0)
 		return -1;
 	if (argc < 2 && s->program != PROGRAM_MANAGER) {
@@ -285,13 +287,18 @@ static noreturn void leave(enum program program, const struct options_reason *re
 	}
 }
 
+int settings_try(struct settings *s, enum program program, int argc, char **argv,
+		 void (*tell)(const char *), struct options_reason *reason)
+{
+	settings_defaults(s, program);
+	return read_all(s, argc, argv, tell, reason);
+}
+
 void settings_read(struct settings *s, enum program program, int argc, char **argv)
 {
 	struct options_reason reason;
-	int result;
+	int result = settings_try(s, program, argc, argv, NULL, &reason);
 
-	settings_defaults(s, program);
-	result = read_all(s, argc, argv, &reason);
 	places_forget(s);
 	if (result < 0) {
 		settings_free(s);

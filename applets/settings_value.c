@@ -59,6 +59,9 @@ int value_server(struct options *o, const struct option_value *value)
 	}
 	if ((listens ? value_parse_listen : parse_host)(o, &endpoint, value->text) < 0)
 		return -1;
+	if (place->linked)
+		place->servers = 0;
+	place->linked = false;
 	if (place->servers == SETTINGS_SERVERS) {
 		options_warn(o, "takes %d at most, '%.60s' is ignored", SETTINGS_SERVERS,
 			     value->text);

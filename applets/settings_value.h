@@ -13,7 +13,8 @@ struct settings;
 struct settings_place;
 struct settings_user;
 
-int value_server(struct options *options, const struct option_value *value);	    /* place */
+int value_server(struct options *options, const struct option_value *value); /* place */
+int value_server_url(struct options *options, const struct option_value *value);
 int value_method(struct options *options, const struct option_value *value);	    /* place */
 int value_password(struct options *options, const struct option_value *value);	    /* place */
 int value_password_file(struct options *options, const struct option_value *value); /* place */

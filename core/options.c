@@ -542,6 +542,14 @@ static bool overruled(const struct options *o, const struct option_row *row)
 	return false;
 }
 
+void options_give(struct options *o, size_t offset)
+{
+	for (unsigned i = 0; i < o->count; i++) {
+		if (o->rows[i].offset == offset && takes(o, &o->rows[i]))
+			o->given[i] = true;
+	}
+}
+
 bool options_reads(const struct options *o, const char *key)
 {
 	const struct option_row *row = by_key(o, key);
@@ -588,8 +596,21 @@ static int member(struct options *o, const struct json *j)
 	return store(o, row, &(struct option_value){ .json = j });
 }
 
+/* Whether to go on after this fault. */
+static bool told(struct options *o)
+{
+	if (!o->tell)
+		return false;
+	if (o->reason->text[0]) /* else each part of it was told */
+		o->tell(o->reason->text);
+	o->reason->text[0] = 0;
+	return true;
+}
+
 int options_json(struct options *o, const char *file, const struct json *root)
 {
+	int result = 0;
+
 	o->file = file;
 	options_at(o, root);
 	if (root->type != JSON_OBJECT)
@@ -598,12 +619,15 @@ int options_json(struct options *o, const char *file, const struct json *root)
 	for (const struct json *j = root->first; j; j = j->next) {
 		options_at(o, j);
 		snprintf(o->what, sizeof o->what, "key '" SHOWN "'", j->name);
-		if (member(o, j) < 0)
+		if (member(o, j) == 0)
+			continue;
+		result = -1;
+		if (!told(o))
 			return -1;
 	}
 	if (!o->whole && o->warnings > WARNINGS)
 		log_warn("%s: ... and %u more warnings like these", file, o->warnings - WARNINGS);
-	return 0;
+	return result;
 }
 
 /* --- help and end */

@@ -87,6 +87,9 @@ struct options {
 	struct options_reason *reason;
 	/* of which this reads a part, and which counts its warnings; or NULL */
 	struct options *whole;
+	/* Gets the reason of each fault in the file, which are read to the end; the reason of the
+	 * whole is empty then. NULL: the first one ends it. */
+	void (*tell)(const char *reason);
 	/* The rest belongs to options.c. */
 	unsigned warnings; /* about the file */
 	const char *file;
@@ -118,6 +121,9 @@ void options_at(struct options *options, const struct json *part);
  * says what is allowed: "a string or an object". */
 const char *options_text(struct options *options, const struct option_value *value,
 			 const char *kinds);
+
+/* For custom rows: a flag has set the field with this offset, too. */
+void options_give(struct options *options, size_t offset);
 
 /* A port in text: 0, or -1. Digits only, 1 to 65535. */
 int options_port(const char *text, uint16_t *port);
