@@ -258,12 +258,19 @@ static void end_run(struct reader *r)
 	r->run = 0;
 }
 
+/* Letters of other alphabets may be in names that nobody can resolve. */
+static bool is_of_names(int byte)
+{
+	return byte >= 0x80 || is_alnum((char)byte) || byte == '.' || byte == '-' || byte == '_';
+}
+
 /* What an item outside of all groups means for the literal: `byte` is its only one, or NO_CHAR;
  * then `op` is its only instruction, if it has one. */
 static void note(struct reader *r, int byte, enum acl_op op)
 {
 	struct acl_pattern *to = r->to;
 
+	to->foreign |= byte >= 0 && !is_of_names(byte);
 	if (byte >= 0 && r->run < ACL_LITERAL_MAX) {
 		r->literal[r->run++] = (char)byte;
 		to->plain &= !to->end;
@@ -354,7 +361,7 @@ int acl_pattern_read(struct acl_pattern *pattern, const char *text, size_t n)
 
 	pattern->n = 0;
 	pattern->plain = true;
-	pattern->end = false;
+	pattern->end = pattern->foreign = false;
 	pattern->begin = ACL_ANYWHERE;
 	pattern->size = 0;
 	pattern->why = NULL;
@@ -363,8 +370,10 @@ int acl_pattern_read(struct acl_pattern *pattern, const char *text, size_t n)
 		fail(&r, "a ) closes nothing");
 	acl_program_emit(pattern, ACL_OP_MATCH, 0, 0);
 	end_run(&r);
-	if (r.alternatives)
+	if (r.alternatives) {
 		pattern->n = 0;
+		pattern->foreign = false;
+	}
 	pattern->plain &= pattern->n > 0;
 	return pattern->why ? -1 : 0;
 }

@@ -44,6 +44,7 @@ struct acl_pattern {
 	/* The pattern is no more than that literal, from `begin` on, up to the end of the name
 	 * if `end`. */
 	bool plain, end;
+	bool foreign; /* it asks for a character that is in no name */
 	uint8_t begin;
 	uint32_t size; /* of code */
 	const char *why;

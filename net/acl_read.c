@@ -212,10 +212,28 @@ static int add_pattern(struct reader *r, struct slice text)
 
 	if (acl_pattern_read(pattern, text.at, text.n) < 0)
 		return leave_out(r, pattern->why);
+	/* Published lists have some, by mistake; among what must not be reached nothing may be in vain. */
+	if (pattern->foreign && r->list == ACL_BLOCK)
+		return leave_out(r, "it is no network, and has a character that is in no name");
 	rule = add_rule(r, pattern->literal, pattern->n);
 	rule->begin = pattern->begin & 3;
 	rule->end = pattern->end;
 	return pattern->plain ? 0 : add_program(r, rule);
+}
+
+/* Made of what networks in numbers are made of, and meant for one: "10.0.0.0-10.0.0.9", "010.0.0.1". As a
+ * pattern it would match what nobody thought of. */
+static bool is_like_address(struct slice text)
+{
+	size_t digits = 0, dots = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		digits += text.at[i] >= '0' && text.at[i] <= '9';
+		dots += text.at[i] == '.';
+		if (!strchr("0123456789.*-/ ", text.at[i]))
+			return false;
+	}
+	return digits > 0 && dots > 0;
 }
 
 static int add(struct reader *r, struct slice text)
@@ -227,7 +245,9 @@ static int add(struct reader *r, struct slice text)
 	if (skip(&text, "|") || skip(&text, "full:"))
 		return add_name(r, text, ACL_BEGIN);
 	network = add_network(r, text);
-	return network != 0 ? network : add_pattern(r, text);
+	if (network != 0)
+		return network;
+	return is_like_address(text) ? leave_out(r, "this is no network") : add_pattern(r, text);
 }
 
 /* --- lines */
@@ -250,8 +270,10 @@ static int read_section(struct reader *r, struct slice text)
 
 	for (unsigned i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
 		unsigned means = sections[i].means;
-		if (!skip(&text, sections[i].name) || text.n > 0)
+		if (!skip(&text, sections[i].name))
 			continue;
+		if (text.n > 0)
+			return fail(r, "there is something behind the name of a section", "");
 		if (means < ACL_LISTS)
 			r->list = means;
 		else if (means <= WHITE_MODE)
@@ -262,11 +284,8 @@ static int read_section(struct reader *r, struct slice text)
 	}
 	/* A set of characters may look like that, but nobody has one for a rule: it would match
 	 * nearly every name. */
-	if (text.n < 3 || text.at[0] != '[' || text.at[text.n - 1] != ']')
+	if (text.n < 3 || text.at[0] != '[' || memchr(text.at, ']', text.n) != text.at + text.n - 1)
 		return 0;
-	for (size_t i = 1; i + 1 < text.n; i++)
-		if (text.at[i] != '_' && (text.at[i] < 'a' || text.at[i] > 'z'))
-			return 0;
 	return fail(r, "there is no section of this name", "");
 }
 
@@ -282,6 +301,8 @@ static int read_line(struct reader *r, struct slice text)
 	text = trim(text);
 	if (text.n == 0)
 		return 0;
+	if (memchr(text.at, '\r', text.n))
+		return fail(r, "this line holds lines that end in CR alone", "");
 	section = read_section(r, text);
 	return section != 0 ? section : add(r, text);
 }

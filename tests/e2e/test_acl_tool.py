@@ -81,6 +81,12 @@ def test_every_one_of_many_is_named(tmp_path):
 @pytest.mark.parametrize("text, why", [
     ("[proxy_lits]\n", ":1: there is no section of this name"),
     ("a\n\0\n", ":2: this is no text"),
+    ("[Outbound_Block_List]\n", ":1: there is no section of this name"),
+    ("[outbound-block-list]\n", ":1: there is no section of this name"),
+    ("[ outbound_block_list ]\n", ":1: there is no section of this name"),
+    ("a\n[outbound_block_list]]\n", ":2: there is something behind the name of a section"),
+    ("[outbound_block_list];\n", ":1: there is something behind the name of a section"),
+    ("[outbound_block_list]\r10.0.0.0/8\r", ":1: this line holds lines that end in CR alone"),
 ])
 def test_malformed(tmp_path, text, why):
     path = write(tmp_path, text)

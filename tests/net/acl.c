@@ -337,7 +337,17 @@ static void not_understood(void **state)
 					   "|a b",
 					   "||*.a.test^",
 					   "(a)\\1",
-					   "||.a.test" };
+					   "||.a.test",
+					   "10.0.0.0 /8",
+					   "10.0.0/8",
+					   "010.0.0.0/8",
+					   "010.0.0.1",
+					   "10.0.0.0-10.0.0.9",
+					   "10.*.*.*",
+					   "10." };
+	/* what no name can match */
+	static const char *const vain[] = { "10.0.0.1:80",  "[2001:db8::1]:80", "2001:db8:::1",
+					    "fe80::1%eth0", "http://a.test/",	"a.test b.test" };
 	char text[100];
 
 	(void)state;
@@ -352,6 +362,14 @@ static void not_understood(void **state)
 		assert_null(acl);
 		assert_memory_equal(reason, "list.acl:2: cannot use this rule: ", 34);
 	}
+	for (unsigned i = 0; i < sizeof(vain) / sizeof(vain[0]); i++) {
+		snprintf(text, sizeof(text), "[outbound_block_list]\n%s\n", vain[i]);
+		load_bytes(text, strlen(text));
+		if (acl)
+			fail_msg("%s is understood", vain[i]);
+		assert_memory_equal(reason, "list.acl:2: cannot use this rule: ", 34);
+	}
+	load("[outbound_block_list]\n(http://)?a\\.test$|b:c\n");
 }
 
 int main(void)
