@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -153,16 +154,37 @@ static void ping_port(struct manager *m, const struct port *port)
 				   traffic->up + traffic->down));
 }
 
+static int by_address(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct address));
+}
+
+/* How many addresses clients have now. Room for them is the scratch memory. */
+static unsigned count_clients(const struct manager *m, const struct port *port)
+{
+	struct address *all = (void *)flow_scratch();
+	unsigned n, different = 0;
+
+	n = engine_clients(&m->applet->engine, &port->service, all, FLOW_SCRATCH / sizeof *all);
+	qsort(all, n, sizeof *all, by_address);
+	for (unsigned i = 0; i < n; i++)
+		different += i == 0 || by_address(&all[i], &all[i - 1]) != 0;
+	return different;
+}
+
 static size_t print_port(const struct manager *m, const struct port *port, char *item)
 {
 	static const char *const modes[] = { "tcp_only", "tcp_and_udp", "udp_only" };
 	const struct traffic *traffic = tally_of(m->tally, port->number);
+	unsigned clients = count_clients(m, port);
 
 	return (size_t)snprintf(item, ITEM,
 				"{\"port\":%u,\"method\":\"%s\",\"mode\":\"%s\",\"up\":%" PRIu64
-				",\"down\":%" PRIu64 ",\"connections\":%u,\"associations\":%u",
+				",\"down\":%" PRIu64
+				",\"connections\":%u,\"associations\":%u,\"clients\":%u",
 				port->number, port->method->name, modes[port->mode], traffic->up,
-				traffic->down, port->service.sessions, port->service.assocs);
+				traffic->down, port->service.sessions, port->service.assocs,
+				clients);
 }
 
 static size_t print_user(const struct user *user, char *item, size_t room)
@@ -210,6 +232,17 @@ static const struct {
 	[REQUEST_STATS] = { &reply_stats, tell_port },
 };
 
+/* To find out about the clients of a port, all that is alive is gone through: as much work as telling of so many
+ * ports. */
+static unsigned work(const struct manager *m, enum request_kind kind, const struct port *port)
+{
+	const struct engine *engine = &m->applet->engine;
+
+	if (kind != REQUEST_STATS || port->service.sessions + port->service.assocs == 0)
+		return 0;
+	return (engine->sessions.live + engine->assocs.live) / 16;
+}
+
 /* Tell of some ports more. True: of all that there are. */
 static bool tell(struct manager *m, enum request_kind kind)
 {
@@ -221,7 +254,7 @@ static bool tell(struct manager *m, enum request_kind kind)
 		if (!port || (m->only && m->only != m->next))
 			continue;
 		lists[kind].port(m, port);
-		told++;
+		told += 1 + work(m, kind, port);
 	}
 	if (m->next < 1 << 16)
 		return false;

@@ -246,6 +246,28 @@ void engine_count_live(struct engine *engine, const struct service *service)
 	}
 }
 
+unsigned engine_clients(const struct engine *engine, const struct service *service,
+			struct address *to, unsigned max)
+{
+	const struct list *l;
+	unsigned n = 0;
+
+	for (l = engine->guests.next; l != &engine->guests && service->sessions > 0; l = l->next) {
+		const struct session *s = container_of(l, struct session, link);
+
+		if (s->service == service && n < max)
+			to[n++] = s->peer;
+	}
+	for (l = engine->assocs.order.next; service->assocs > 0 && l != &engine->assocs.order;
+	     l = l->next) {
+		const struct assoc *a = container_of(l, struct assoc, link);
+
+		if (a->service == service && n < max)
+			address_from_socket(&to[n++], &a->client.any);
+	}
+	return n;
+}
+
 /* The guest that has been idle for longest, or NULL if that is not long. Not looked for again before there
  * can be one. */
 static struct session *idle_guest(struct engine *engine)

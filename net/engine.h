@@ -80,6 +80,11 @@ void engine_cut(struct engine *engine, const struct service *service, bool lost_
 /* Find out what the live sessions and associations of a service have moved for its users. */
 void engine_count_live(struct engine *engine, const struct service *service);
 
+/* The addresses of the near sides of a service's sessions and associations, each as often as it has some, at most
+ * `max`: how many were put to `to`. */
+unsigned engine_clients(const struct engine *engine, const struct service *service,
+			struct address *to, unsigned max);
+
 /* Something ran short (descriptors, sessions): end the oldest stranger; if there is none, the guest whose
  * relay has been idle for longest, if that is a minute. False if there is nobody to go. */
 bool engine_evict(struct engine *engine);

@@ -161,7 +161,12 @@ def test_counters(stage):
         sock.sendto(packet, ("127.0.0.1", port))
         assert opened(METHOD, manager.PASSWORD, sock.recv(2000)).endswith(b"y" * 500)
     assert ask.counts() == {port: 2073 + len(packet) + 500}
-    assert ask.stats()[port]["associations"] == 1
+    told = ask.stats()[port]
+    assert (told["connections"], told["associations"], told["clients"]) == (1, 1, 1)
+    other = socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.2", 0))
+    stage.add(other)
+    sip004.Peer(other, METHOD, manager.PASSWORD).open(target.host, target.port, b"x").read(1)
+    assert ask.stats()[port]["clients"] == 2
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
