@@ -39,12 +39,17 @@ enum nat_kind {
 	NAT_SERVERS, /* never proxied: it would never end */
 	NAT_PROXIED, /* proxied, even if the next says not */
 	NAT_BYPASSED,
-	NAT_SOURCES, /* of the network: see enum nat_who */
+	NAT_PRIVATE, /* the networks that even NAT_WHOLE reach directly; empty if there are none of these */
+	/* of the network, by source address: never proxied; proxied (see enum nat_who); proxied
+	 * whatever the lists above say of the target, but for NAT_SERVERS and NAT_PRIVATE */
+	NAT_SPARED,
+	NAT_SOURCES,
+	NAT_WHOLE,
 	NAT_LISTS
 };
 
-/* Whose traffic is proxied: NAT_SOURCES alone, or all but these. */
-enum nat_who { NAT_EVERYBODY, NAT_ONLY, NAT_ALL_BUT };
+/* Whose traffic is proxied: everybody's but NAT_SPARED, or that of NAT_SOURCES and NAT_WHOLE alone. */
+enum nat_who { NAT_EVERYBODY, NAT_ONLY };
 
 /* What the rules are to do. */
 struct nat_plan {
@@ -53,7 +58,10 @@ struct nat_plan {
 	unsigned interface_count;			     /* 0: by any */
 	uint16_t tcp_port, udp_port;			     /* of ss-redir; 0: not proxied */
 	bool tproxy;					     /* TCP too */
-	bool output;					     /* what this machine itself sends */
+	bool output;					     /* what this machine itself sends: */
+	bool output_tcp;				     /* of it, TCP alone */
+	bool output_all;  /* to all targets but NAT_BYPASSED, even if listed_only */
+	bool listed_only; /* of all targets only NAT_PROXIED, less NAT_BYPASSED */
 	bool ipv4_only;
 	uint8_t who;   /* enum nat_who */
 	unsigned mark; /* of what ss-redir sends to servers; REDIR_MARK is spared anyway */

@@ -44,17 +44,21 @@ static int take_file(struct options *o, const struct option_value *value)
 /* "w192.168.1.2 192.168.1.3": a letter, then the list. */
 static int take_sources(struct options *o, const struct option_value *value)
 {
-	uint8_t *who = &plan_of(o)->who;
-	char letter = value->text[0];
-	uint8_t now = letter == 'w' || letter == 'W' ? NAT_ONLY : NAT_ALL_BUT;
-
-	if (!letter || !strchr("wWbB", letter))
-		return options_fail(o, "must begin with w (only these are proxied) or b (all but "
-				       "these are)");
-	if (*who && *who != now)
-		return options_fail(o, "cannot begin with w once and with b once");
-	*who = now;
-	return add_words(o, NAT_SOURCES, value->text + 1);
+	switch (value->text[0]) {
+	case 'w':
+	case 'W':
+		plan_of(o)->who = NAT_ONLY;
+		return add_words(o, NAT_SOURCES, value->text + 1);
+	case 'b':
+	case 'B':
+		return add_words(o, NAT_SPARED, value->text + 1);
+	case 'f':
+	case 'F':
+		return add_words(o, NAT_WHOLE, value->text + 1);
+	default:
+		return options_fail(o, "must begin with w (only these are proxied), b (all but "
+				       "these are), or f (these are, wherever they go)");
+	}
 }
 
 static int take_server(struct options *o, const struct option_value *value)
@@ -122,14 +126,20 @@ static const struct option_row rows[] = {
 	  HELP("addresses and networks that are not proxied") },
 	{ FLAG('w', NULL, "LIST"), FIELD(LIST, plan.lists[NAT_PROXIED]), .custom = take_proxied,
 	  HELP("addresses and networks that are proxied anyway") },
+	{ FLAG(0, "listed-only", NULL), FIELD(BOOL, plan.listed_only),
+	  HELP("of all networks only those of -w are proxied, less those of -b") },
 	{ FLAG('I', NULL, "INTERFACE"), FIELD(LIST, plan.interfaces), .custom = take_interface,
 	  HELP("where the traffic comes in (anywhere); may be repeated") },
 	{ FLAG('a', NULL, "LIST"), FIELD(LIST, plan.lists[NAT_SOURCES]), .custom = take_sources,
-	  HELP("w and a list: who is proxied alone; b and a list: who is not") },
+	  HELP("w and a list: who is proxied alone; b: who is not; f: who is wholly") },
 	{ FLAG('e', NULL, "OPTIONS"), FIELD(STRING, plan.extra), .bits = OPTION_FILLED,
 	  HELP("further conditions, for iptables") },
 	{ FLAG('o', NULL, NULL), FIELD(BOOL, plan.output),
 	  HELP("proxy what this machine itself sends, too") },
+	{ FLAG(0, "output-tcp", NULL), FIELD(BOOL, plan.output_tcp),
+	  HELP("of that, TCP only") },
+	{ FLAG(0, "output-all", NULL), FIELD(BOOL, plan.output_all),
+	  HELP("of that, all but -b, whatever --listed-only says") },
 	{ FLAG('4', NULL, NULL), FIELD(BOOL, plan.ipv4_only),
 	  HELP("leave IPv6 alone: it is not proxied") },
 	{ FLAG(0, "fwmark", "NUMBER"), FIELD(NUMBER, plan.mark), .max = ~0u,
@@ -259,6 +269,7 @@ int nat_complete(struct nat_request *request, char *why, size_t n)
 		snprintf(why, n, "%s", wrong);
 		return -1;
 	}
+	plan->output |= plan->output_tcp || plan->output_all;
 	if (plan->extra)
 		request->tool = NAT_IPTABLES + 1;
 	if (!nat_ipv6())
@@ -267,6 +278,8 @@ int nat_complete(struct nat_request *request, char *why, size_t n)
 		if (endpoint_address(&request->servers[i], &address))
 			nat_list_address(&plan->lists[NAT_SERVERS], &address);
 	nat_list_private(&plan->lists[NAT_BYPASSED]);
+	if (plan->lists[NAT_WHOLE].count)
+		nat_list_private(&plan->lists[NAT_PRIVATE]);
 	for (unsigned i = 0; i < NAT_LISTS; i++)
 		nat_list_merge(&plan->lists[i]);
 	return 0;

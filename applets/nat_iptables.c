@@ -30,7 +30,8 @@ const struct nat_hook *nat_iptables_hook(unsigned i)
 static void begin_mangle(FILE *to)
 {
 	fputs("*mangle\n:SS_NAT_PRE - [0:0]\n:SS_NAT_OUT - [0:0]\n:SS_NAT_POST - [0:0]\n"
-	      ":SS_NAT_WHO - [0:0]\n:SS_NAT_WHERETO - [0:0]\n:SS_NAT_TAKE - [0:0]\n",
+	      ":SS_NAT_WHO - [0:0]\n:SS_NAT_WHERETO - [0:0]\n:SS_NAT_TAKE - [0:0]\n"
+	      ":SS_NAT_LISTED - [0:0]\n:SS_NAT_WHOLE - [0:0]\n:SS_NAT_OWN - [0:0]\n",
 	      to);
 	for (unsigned i = 0; i < GROUPS; i++)
 		fprintf(to, ":SS_NAT_B%u - [0:0]\n", i);
@@ -53,13 +54,13 @@ static bool redirects(const struct nat_plan *plan)
 
 /* A rule for each protocol that is proxied: chain and conditions, then the user's own. */
 static void write_protocols(FILE *to, const struct nat_plan *plan, const char *from,
-			    const char *chain)
+			    const char *chain, bool tcp_alone)
 {
 	const char *extra = plan->extra ? plan->extra : "";
 
 	if (plan->tcp_port)
 		fprintf(to, "-A %s -p tcp %s -j %s\n", from, extra, chain);
-	if (plan->udp_port)
+	if (plan->udp_port && !(tcp_alone && plan->tcp_port))
 		fprintf(to, "-A %s -p udp %s -j %s\n", from, extra, chain);
 }
 
@@ -110,7 +111,7 @@ static void write_grouped(FILE *to, const struct nat_cidr *cidr, unsigned *last)
 	fprintf(to, "-A SS_NAT_B%u -d %s -j RETURN\n", bits % GROUPS, nat_cidr_print(cidr, text));
 }
 
-static void write_bypassed(FILE *to, const struct nat_list *list, int family)
+static void write_bypassed(FILE *to, const struct nat_list *list, int family, const char *rest)
 {
 	unsigned last = ~0u;
 
@@ -122,39 +123,58 @@ static void write_bypassed(FILE *to, const struct nat_list *list, int family)
 		if (list->all[i].address.family == family)
 			write_grouped(to, &list->all[i], &last);
 	for (unsigned i = 0; i < GROUPS; i++)
-		fprintf(to, "-A SS_NAT_B%u -g SS_NAT_TAKE\n", i);
+		fprintf(to, "-A SS_NAT_B%u -g %s\n", i, rest);
 }
 
 /* --- who and whereto */
 
 static void write_who(FILE *to, const struct nat_plan *plan, int family)
 {
-	const struct nat_list *sources = &plan->lists[NAT_SOURCES];
+	const struct nat_list *lists = plan->lists;
 
+	write_list(to, "SS_NAT_WHO", "-s", &lists[NAT_SPARED], family, "-j RETURN");
 	if (plan->who == NAT_ONLY)
-		write_list(to, "SS_NAT_WHO", "-s", sources, family, "-g SS_NAT_WHERETO");
-	if (plan->who == NAT_ALL_BUT)
-		write_list(to, "SS_NAT_WHO", "-s", sources, family, "-j RETURN");
+		write_list(to, "SS_NAT_WHO", "-s", &lists[NAT_SOURCES], family,
+			   "-g SS_NAT_WHERETO");
+	write_list(to, "SS_NAT_WHO", "-s", &lists[NAT_WHOLE], family, "-g SS_NAT_WHOLE");
 	if (plan->who != NAT_ONLY)
 		fputs("-A SS_NAT_WHO -g SS_NAT_WHERETO\n", to);
 }
 
-static void write_whereto(FILE *to, const struct nat_plan *plan, int family)
+/* What is never proxied, whoever sends it. */
+static void begin_targets(FILE *to, const struct nat_plan *plan, int family, const char *chain)
 {
 	static const char *const ours[] = { "LOCAL", "MULTICAST", "ANYCAST", "BROADCAST" };
 
-	fprintf(to, "-A SS_NAT_WHERETO -m mark --mark 0x%08x -j RETURN\n", REDIR_MARK);
+	fprintf(to, "-A %s -m mark --mark 0x%08x -j RETURN\n", chain, REDIR_MARK);
 	if (plan->mark != REDIR_MARK)
-		fprintf(to, "-A SS_NAT_WHERETO -m mark --mark 0x%08x -j RETURN\n", plan->mark);
-	fputs("-A SS_NAT_WHERETO -m conntrack --ctdir REPLY -j RETURN\n", to);
+		fprintf(to, "-A %s -m mark --mark 0x%08x -j RETURN\n", chain, plan->mark);
+	fprintf(to, "-A %s -m conntrack --ctdir REPLY -j RETURN\n", chain);
 	if (redirects(plan))
-		fputs("-A SS_NAT_WHERETO -p tcp -m conntrack --ctstate DNAT -j RETURN\n", to);
+		fprintf(to, "-A %s -p tcp -m conntrack --ctstate DNAT -j RETURN\n", chain);
 	for (unsigned i = 0; i < (family == 4 ? 4 : 3); i++)
-		fprintf(to, "-A SS_NAT_WHERETO -m addrtype --dst-type %s -j RETURN\n", ours[i]);
-	write_list(to, "SS_NAT_WHERETO", "-d", &plan->lists[NAT_SERVERS], family, "-j RETURN");
-	write_list(to, "SS_NAT_WHERETO", "-d", &plan->lists[NAT_PROXIED], family, "-g SS_NAT_TAKE");
-	write_bypassed(to, &plan->lists[NAT_BYPASSED], family);
-	fputs("-A SS_NAT_WHERETO -g SS_NAT_TAKE\n", to);
+		fprintf(to, "-A %s -m addrtype --dst-type %s -j RETURN\n", chain, ours[i]);
+	write_list(to, chain, "-d", &plan->lists[NAT_SERVERS], family, "-j RETURN");
+}
+
+static void write_whereto(FILE *to, const struct nat_plan *plan, int family)
+{
+	const char *rest = plan->listed_only ? "SS_NAT_LISTED" : "SS_NAT_TAKE";
+	const char *proxied = plan->listed_only ? "SS_NAT_LISTED" : "SS_NAT_WHERETO";
+
+	begin_targets(to, plan, family, "SS_NAT_WHERETO");
+	write_list(to, proxied, "-d", &plan->lists[NAT_PROXIED], family, "-g SS_NAT_TAKE");
+	write_bypassed(to, &plan->lists[NAT_BYPASSED], family, rest);
+	fprintf(to, "-A SS_NAT_WHERETO -g %s\n", rest);
+}
+
+/* For those to whom only one list applies. */
+static void write_targets_but(FILE *to, const struct nat_plan *plan, int family, const char *chain,
+			      enum nat_kind kind)
+{
+	begin_targets(to, plan, family, chain);
+	write_list(to, chain, "-d", &plan->lists[kind], family, "-j RETURN");
+	fprintf(to, "-A %s -g SS_NAT_TAKE\n", chain);
 }
 
 static void write_take(FILE *to, const struct nat_plan *plan)
@@ -183,10 +203,10 @@ static void write_prerouting(FILE *to, const struct nat_plan *plan)
 
 	for (unsigned i = 0; i < plan->interface_count; i++) {
 		snprintf(from, sizeof(from), "SS_NAT_PRE -i %s", plan->interfaces[i]);
-		write_protocols(to, plan, from, "SS_NAT_WHO");
+		write_protocols(to, plan, from, "SS_NAT_WHO", false);
 	}
 	if (plan->interface_count == 0)
-		write_protocols(to, plan, "SS_NAT_PRE ! -i lo", "SS_NAT_WHO");
+		write_protocols(to, plan, "SS_NAT_PRE ! -i lo", "SS_NAT_WHO", false);
 	if (plan->tcp_port && plan->tproxy)
 		write_tproxy(to, "tcp", plan->tcp_port);
 	if (plan->udp_port)
@@ -196,13 +216,19 @@ static void write_prerouting(FILE *to, const struct nat_plan *plan)
 static void write_mangle(FILE *to, const struct nat_plan *plan, int family)
 {
 	static const unsigned marks[] = { REDIR_MARK_REDIRECT, REDIR_MARK_TPROXY };
+	bool own = plan->output && plan->output_all && plan->listed_only;
 
 	write_prerouting(to, plan);
 	write_who(to, plan, family);
 	write_whereto(to, plan, family);
 	write_take(to, plan);
+	if (plan->lists[NAT_WHOLE].count)
+		write_targets_but(to, plan, family, "SS_NAT_WHOLE", NAT_PRIVATE);
+	if (own)
+		write_targets_but(to, plan, family, "SS_NAT_OWN", NAT_BYPASSED);
 	if (plan->output)
-		write_protocols(to, plan, "SS_NAT_OUT", "SS_NAT_WHERETO");
+		write_protocols(to, plan, "SS_NAT_OUT", own ? "SS_NAT_OWN" : "SS_NAT_WHERETO",
+				plan->output_tcp);
 	for (unsigned i = 0; i < 2; i++)
 		fprintf(to, "-A SS_NAT_POST -m mark --mark 0x%08x ! -o lo -j DROP\n", marks[i]);
 }
@@ -250,7 +276,7 @@ void nat_iptables_remove(FILE *to)
 {
 	begin_mangle(to);
 	fputs("-X SS_NAT_PRE\n-X SS_NAT_OUT\n-X SS_NAT_POST\n-X SS_NAT_WHO\n-X SS_NAT_WHERETO\n"
-	      "-X SS_NAT_TAKE\n",
+	      "-X SS_NAT_TAKE\n-X SS_NAT_LISTED\n-X SS_NAT_WHOLE\n-X SS_NAT_OWN\n",
 	      to);
 	for (unsigned i = 0; i < GROUPS; i++)
 		fprintf(to, "-X SS_NAT_B%u\n", i);

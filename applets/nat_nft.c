@@ -9,10 +9,9 @@
 #include <string.h>
 
 static const char *const set_names[NAT_LISTS] = {
-	[NAT_SERVERS] = "servers",
-	[NAT_PROXIED] = "proxied",
-	[NAT_BYPASSED] = "bypassed",
-	[NAT_SOURCES] = "sources",
+	[NAT_SERVERS] = "servers", [NAT_PROXIED] = "proxied", [NAT_BYPASSED] = "bypassed",
+	[NAT_PRIVATE] = "private", [NAT_SPARED] = "spared",   [NAT_SOURCES] = "sources",
+	[NAT_WHOLE] = "whole",
 };
 
 static void write_set(FILE *to, const char *name, int family, const struct nat_list *list)
@@ -38,6 +37,18 @@ static const char *protocols(const struct nat_plan *plan)
 	return !plan->udp_port ? "tcp" : plan->tcp_port ? "{ tcp, udp }" : "udp";
 }
 
+/* Of what this machine sends. */
+static const char *own_protocols(const struct nat_plan *plan)
+{
+	return plan->output_tcp && plan->tcp_port ? "tcp" : protocols(plan);
+}
+
+/* It sends to more targets than others may. */
+static bool has_own_targets(const struct nat_plan *plan)
+{
+	return plan->output_all && plan->listed_only;
+}
+
 static bool redirects(const struct nat_plan *plan)
 {
 	return plan->tcp_port && !plan->tproxy;
@@ -55,18 +66,21 @@ static void write_who(FILE *to, const struct nat_plan *plan)
 	fputs("\tchain who {\n", to);
 	if (plan->ipv4_only)
 		fputs("\t\tmeta nfproto ipv6 return\n", to);
+	if (plan->lists[NAT_SPARED].count)
+		for_both(to, "saddr", set_names[NAT_SPARED], "return");
 	if (plan->who == NAT_ONLY)
 		for_both(to, "saddr", set_names[NAT_SOURCES], "goto whereto");
-	if (plan->who == NAT_ALL_BUT)
-		for_both(to, "saddr", set_names[NAT_SOURCES], "return");
+	if (plan->lists[NAT_WHOLE].count)
+		for_both(to, "saddr", set_names[NAT_WHOLE], "goto whole");
 	if (plan->who != NAT_ONLY)
 		fputs("\t\tgoto whereto\n", to);
 	fputs("\t}\n\n", to);
 }
 
-static void write_whereto(FILE *to, const struct nat_plan *plan)
+/* What is never proxied, whoever sends it. */
+static void begin_targets(FILE *to, const struct nat_plan *plan, const char *chain)
 {
-	fputs("\tchain whereto {\n", to);
+	fprintf(to, "\tchain %s {\n", chain);
 	if (plan->ipv4_only)
 		fputs("\t\tmeta nfproto ipv6 return\n", to);
 	fprintf(to, "\t\tmeta mark 0x%08x return\n", REDIR_MARK);
@@ -77,8 +91,27 @@ static void write_whereto(FILE *to, const struct nat_plan *plan)
 		fputs("\t\tmeta l4proto tcp ct status dnat return\n", to);
 	fputs("\t\tfib daddr type { local, broadcast, multicast, anycast } return\n", to);
 	for_both(to, "daddr", set_names[NAT_SERVERS], "return");
+}
+
+static void write_whereto(FILE *to, const struct nat_plan *plan)
+{
+	begin_targets(to, plan, "whereto");
+	if (plan->listed_only)
+		for_both(to, "daddr", set_names[NAT_BYPASSED], "return");
 	for_both(to, "daddr", set_names[NAT_PROXIED], "goto take");
-	for_both(to, "daddr", set_names[NAT_BYPASSED], "return");
+	if (!plan->listed_only) {
+		for_both(to, "daddr", set_names[NAT_BYPASSED], "return");
+		fputs("\t\tgoto take\n", to);
+	}
+	fputs("\t}\n\n", to);
+}
+
+/* For those to whom only one list applies. */
+static void write_targets_but(FILE *to, const struct nat_plan *plan, const char *chain,
+			      enum nat_kind kind)
+{
+	begin_targets(to, plan, chain);
+	for_both(to, "daddr", set_names[kind], "return");
 	fputs("\t\tgoto take\n\t}\n\n", to);
 }
 
@@ -131,8 +164,8 @@ static void write_output(FILE *to, const struct nat_plan *plan)
 	fprintf(to,
 		"\tchain output {\n"
 		"\t\ttype route hook output priority -150; policy accept;\n"
-		"\t\tmeta l4proto %s jump whereto\n\t}\n\n",
-		protocols(plan));
+		"\t\tmeta l4proto %s jump %s\n\t}\n\n",
+		own_protocols(plan), has_own_targets(plan) ? "own" : "whereto");
 }
 
 static void write_guards(FILE *to)
@@ -164,6 +197,10 @@ void nat_nft_write(FILE *to, const struct nat_plan *plan)
 	}
 	write_take(to, plan);
 	write_whereto(to, plan);
+	if (plan->lists[NAT_WHOLE].count)
+		write_targets_but(to, plan, "whole", NAT_PRIVATE);
+	if (plan->output && has_own_targets(plan))
+		write_targets_but(to, plan, "own", NAT_BYPASSED);
 	write_who(to, plan);
 	write_prerouting(to, plan);
 	if (redirects(plan))

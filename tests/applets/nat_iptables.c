@@ -130,9 +130,10 @@ static void check(const struct nat_plan *plan, int family)
 
 	for (unsigned i = 0; i < 400; i++) {
 		struct address to = any_address(family);
+		bool proxied = listed(&plan->lists[NAT_PROXIED], &to),
+		     bypassed = listed(&plan->lists[NAT_BYPASSED], &to);
 		bool expected = !listed(&plan->lists[NAT_SERVERS], &to) &&
-				(listed(&plan->lists[NAT_PROXIED], &to) ||
-				 !listed(&plan->lists[NAT_BYPASSED], &to));
+				(plan->listed_only ? proxied && !bypassed : proxied || !bypassed);
 
 		assert_int_equal(taken("SS_NAT_WHERETO", &to), expected);
 		both[expected]++;
@@ -145,13 +146,17 @@ static void the_lists_decide(void **state)
 	static const unsigned sizes[] = { 20, 63, 64, 300 };
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	for (unsigned i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++)
 		for (int family = 4; family <= 6; family += 2) {
-			struct nat_plan plan = { .tcp_port = 1, .mark = REDIR_MARK };
+			struct nat_plan plan = { .tcp_port = 1,
+						 .mark = REDIR_MARK,
+						 .listed_only = i & 1 };
 
 			fill(&plan.lists[NAT_SERVERS], family, 10, 12, 14);
-			fill(&plan.lists[NAT_PROXIED], family, 10, 12, 14);
-			fill(&plan.lists[NAT_BYPASSED], family, sizes[i], 7, 20);
+			fill(&plan.lists[NAT_PROXIED], family, plan.listed_only ? 300 : 10,
+			     plan.listed_only ? 7 : 12, 14);
+			fill(&plan.lists[NAT_BYPASSED], family, sizes[i / 2],
+			     plan.listed_only ? 15 : 7, 20);
 			write_plan(&plan, family);
 			check(&plan, family);
 			for (unsigned l = 0; l < NAT_LISTS; l++)

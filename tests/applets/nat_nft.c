@@ -153,8 +153,8 @@ static void who(void **state)
 	static const char *const only[] = { "chain who {", "ip saddr @sources4 goto whereto",
 					    "ip6 saddr @sources6 goto whereto", "\t}", NULL };
 	static const char *const all_but[] = { "chain who {",
-					       "ip saddr @sources4 return",
-					       "ip6 saddr @sources6 return",
+					       "ip saddr @spared4 return",
+					       "ip6 saddr @spared6 return",
 					       "goto whereto",
 					       "\t}",
 					       NULL };
@@ -172,13 +172,63 @@ static void who(void **state)
 	expect("set sources6 {\n\t\ttype ipv6_addr\n\t\tflags interval\n\t}\n");
 	teardown(NULL);
 
-	plan.who = NAT_ALL_BUT;
+	plan.who = NAT_EVERYBODY;
 	plan.ipv4_only = true;
+	assert_int_equal(nat_list_add(&plan.lists[NAT_SPARED], "192.168.1.3"), 0);
 	write_plan(&plan);
 	expect_order(all_but);
 	expect("chain who {\n\t\tmeta nfproto ipv6 return\n");
 	expect("chain whereto {\n\t\tmeta nfproto ipv6 return\n");
 	nat_list_free(&plan.lists[NAT_SOURCES]);
+	nat_list_free(&plan.lists[NAT_SPARED]);
+}
+
+/* As the rules of OpenWrt's old package are spelled: some are spared, some are proxied wherever they go, for the rest
+ * lists decide. */
+static void listed_only(void **state)
+{
+	struct nat_plan plan = {
+		.mark = REDIR_MARK,
+		.tcp_port = 1,
+		.udp_port = 2,
+		.listed_only = true,
+		.output = true,
+		.output_tcp = true,
+		.who = NAT_ONLY,
+	};
+	static const char *const targets[] = { "chain whereto {",
+					       "@servers6 return",
+					       "ip daddr @bypassed4 return",
+					       "ip6 daddr @bypassed6 return",
+					       "ip daddr @proxied4 goto take",
+					       "ip6 daddr @proxied6 goto take\n\t}",
+					       NULL };
+	static const char *const whole[] = { "chain whole {", "ip daddr @servers4 return",
+					     "ip6 daddr @private6 return\n\t\tgoto take\n\t}",
+					     NULL };
+	static const char *const sources[] = { "chain who {", "ip saddr @spared4 return",
+					       "ip saddr @sources4 goto whereto",
+					       "ip6 saddr @whole6 goto whole\n\t}", NULL };
+	static const char *const own[] = { "chain own {", "ip6 daddr @servers6 return",
+					   "ip6 daddr @bypassed6 return\n\t\tgoto take\n\t}",
+					   NULL };
+
+	(void)state;
+	assert_int_equal(nat_list_add(&plan.lists[NAT_SPARED], "192.168.1.3"), 0);
+	assert_int_equal(nat_list_add(&plan.lists[NAT_WHOLE], "192.168.1.4"), 0);
+	write_plan(&plan);
+	expect_order(targets);
+	expect_order(whole);
+	expect_order(sources);
+	expect("meta l4proto tcp jump whereto\n");
+	expect_not("chain own");
+	teardown(NULL);
+	plan.output_all = true;
+	write_plan(&plan);
+	expect_order(own);
+	expect("meta l4proto tcp jump own\n");
+	nat_list_free(&plan.lists[NAT_SPARED]);
+	nat_list_free(&plan.lists[NAT_WHOLE]);
 }
 
 int main(void)
@@ -188,6 +238,7 @@ int main(void)
 		cmocka_unit_test_teardown(redirect, teardown),
 		cmocka_unit_test_teardown(tproxy_of_all_and_output, teardown),
 		cmocka_unit_test_teardown(who, teardown),
+		cmocka_unit_test_teardown(listed_only, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,57 @@ def test_whose(lab, stage, nat, version):
         assert tcp.sources == udp.sources == [source[version]]
 
 
+def test_three_kinds_of_sources(lab, stage, nat, version):
+    """b is stronger than w and w than f, to whom no list of targets applies; those that are in none: see w."""
+    tcp, udp = both(lab, stage, lab.TARGET[version])
+    redir = start_redir(lab, stage)
+    client, away = f"{lab.CLIENT[4]} {lab.CLIENT[6]}", f"{lab.TARGET[4]} {lab.TARGET[6]}"
+    for args, source in (
+        (["-a", "f" + client], lab.EXIT), (["-a", "f" + client, "-b", away], lab.EXIT),
+        (["-a", "f" + client, "-a", "w" + client, "-b", away], lab.CLIENT),
+        (["-a", "f" + client, "-a", "b" + client], lab.CLIENT),
+        (["-a", "w", "-a", "f" + client, "--listed-only"], lab.EXIT), (["-a", "w"], lab.CLIENT),
+    ):
+        tcp.sources.clear()
+        udp.sources.clear()
+        nat.apply(redir, *args)
+        assert echoes(tcp, lab.client) and udp.ask(lab.client, b"hello")
+        assert tcp.sources == udp.sources == [source[version]], args
+
+
+def test_listed_only(lab, stage, nat, flags, version):
+    """Of all targets only those of -w are proxied; -b are exceptions."""
+    tcp, udp = both(lab, stage, lab.TARGET[version])
+    redir = start_redir(lab, stage, args=flags)
+    target = f"{lab.TARGET[4]} {lab.TARGET[6]}"
+    for args, source in (
+        ([], lab.CLIENT), (["-w", target], lab.EXIT), (["-w", "0.0.0.0/0 ::/0"], lab.EXIT),
+        (["-w", "0.0.0.0/0 ::/0", "-b", target], lab.CLIENT),
+    ):
+        tcp.sources.clear()
+        udp.sources.clear()
+        nat.apply(redir, "--listed-only", *args, *flags)
+        assert echoes(tcp, lab.client) and udp.ask(lab.client, b"hello")
+        assert tcp.sources == udp.sources == [source[version]], args
+
+
+def test_own_traffic_in_part(lab, stage, nat, version):
+    """TCP alone; and all targets though others may reach only some."""
+    tcp, udp = both(lab, stage, lab.TARGET[version])
+    redir = start_redir(lab, stage)
+    for args, proxied in (
+        (["--output-tcp"], (True, False)), (["-o", "--listed-only"], (False, False)),
+        (["--output-all", "--listed-only"], (True, True)),
+        (["--output-all", "--output-tcp", "--listed-only"], (True, False)),
+        (["--output-all", "--listed-only", "-b", f"{lab.TARGET[4]} {lab.TARGET[6]}"], (False, False)),
+    ):
+        tcp.sources.clear()
+        udp.sources.clear()
+        nat.apply(redir, *args)
+        assert echoes(tcp, lab.router) and udp.ask(lab.router, b"hello")
+        assert (tcp.sources == [lab.EXIT[version]], udp.sources == [lab.EXIT[version]]) == proxied, args
+
+
 def test_interfaces(lab, stage, nat, version):
     tcp = stage.add(EchoTarget(lab, lab.TARGET[version]))
     redir = start_redir(lab, stage)
