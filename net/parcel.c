@@ -31,12 +31,31 @@ static uint32_t blocks_for(size_t n)
 	return (uint32_t)((n + BLOCK_ROOM - 1) / BLOCK_ROOM);
 }
 
+static void count(struct parcel *parcel, int parcels, int blocks)
+{
+	struct parcels *all = &engine_of(parcel->assoc)->parcels;
+
+	all->blocks += (uint32_t)blocks;
+	all->shares[parcel->lookup.share].blocks += (uint32_t)blocks;
+	all->shares[parcel->lookup.share].count += (uint16_t)parcels;
+}
+
+/* May a share hold that many blocks? One datagram always. */
+static bool is_fair(const struct engine *engine, uint8_t share, uint32_t wanted)
+{
+	uint32_t held = engine->parcels.shares[share].blocks;
+
+	return held == 0 ||
+	       held + wanted <= engine->blocks.max / PARCEL_BLOCKS_SHARE / PARCEL_BLOCKS_QUARTER;
+}
+
 /* Sessions come first: parcels take only of what is plenty. */
-static bool has_room(const struct engine *engine, size_t n)
+static bool has_room(const struct engine *engine, uint8_t share, size_t n)
 {
 	const struct block_pool *blocks = &engine->blocks;
 
-	return engine->parcels.blocks + blocks_for(n) <= blocks->max / PARCEL_BLOCKS_SHARE &&
+	return is_fair(engine, share, blocks_for(n)) &&
+	       engine->parcels.blocks + blocks_for(n) <= blocks->max / PARCEL_BLOCKS_SHARE &&
 	       list_empty(&engine->waiting) &&
 	       blocks->max - blocks->leased >= blocks_for(n) + ENGINE_SERVING + ENGINE_RESERVE;
 }
@@ -49,12 +68,12 @@ static bool fill(struct parcel *parcel, const unsigned char *head, size_t head_l
 
 	if (all == 0)
 		return true;
-	if (!has_room(engine, all) ||
+	if (!has_room(engine, parcel->lookup.share, all) ||
 	    chain_append(&engine->blocks, &parcel->chain, head, head_len) < 0 ||
 	    chain_append(&engine->blocks, &parcel->chain, bytes, n) < 0)
 		return false;
 	parcel->n = (uint32_t)all;
-	engine->parcels.blocks += blocks_for(all);
+	count(parcel, 0, (int)blocks_for(all));
 	return true;
 }
 
@@ -66,15 +85,28 @@ bool parcel_fill(struct parcel *parcel, const struct endpoint *target, const uns
 	return fill(parcel, head, endpoint_write(target, head), bytes, n);
 }
 
+/* Of those who ask together. */
+static uint8_t share_of(const struct assoc *assoc)
+{
+	struct address peer;
+	uint16_t port = address_from_socket(&peer, &assoc->client.any);
+
+	return service_share(assoc->service, &peer, port, true);
+}
+
 struct parcel *parcel_keep(struct assoc *assoc, const unsigned char *bytes, size_t n)
 {
+	struct parcels *parcels = &engine_of(assoc)->parcels;
+	uint8_t share = share_of(assoc);
 	struct parcel *parcel = NULL;
 
-	if (assoc->parcel_count < PARCELS_EACH)
-		parcel = slab_take(&engine_of(assoc)->parcels.slab);
+	if (assoc->parcel_count < PARCELS_EACH && parcels->shares[share].count < PARCELS_SHARE)
+		parcel = slab_take(&parcels->slab);
 	if (!parcel)
 		return NULL;
 	parcel->assoc = assoc;
+	parcel->lookup.share = share;
+	count(parcel, 1, 0);
 	assoc->parcel_count++;
 	list_init(&parcel->link);
 	list_append(&assoc->parcels, &parcel->link);
@@ -94,10 +126,6 @@ static void answered(struct lookup *lookup)
 enum resolve_status parcel_ask(struct parcel *parcel, const char *name,
 			       void (*done)(struct parcel *))
 {
-	struct address peer;
-	uint16_t port = address_from_socket(&peer, &parcel->assoc->client.any);
-
-	parcel->lookup.share = service_share(parcel->assoc->service, &peer, port, true);
 	parcel->done = done;
 	return resolve_start(&parcel->lookup, name, answered);
 }
@@ -122,7 +150,7 @@ void parcel_drop(struct parcel *parcel)
 
 	resolve_release(&parcel->lookup);
 	chain_return(&engine->blocks, &parcel->chain);
-	engine->parcels.blocks -= blocks_for(parcel->n);
+	count(parcel, -1, -(int)blocks_for(parcel->n));
 	parcel->assoc->parcel_count--;
 	list_remove(&parcel->link);
 	slab_give(&engine->parcels.slab, parcel);

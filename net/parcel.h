@@ -1,17 +1,22 @@
 /*
  * Datagrams that wait for the address of a name: a target's, or a server's. Their bytes lie in
- * blocks. There are few, in all and of each association: more are lost, as on any full queue.
+ * blocks. There are few, in all, of each association, and of those who ask from one address, who may
+ * have many: more are lost, as on any full queue, and others' are not.
  */
 #ifndef NET_PARCEL_H
 #define NET_PARCEL_H
 
 #include "core/block.h"
 #include "net/assoc.h"
+#include "net/dns.h"
 
 enum {
-	PARCELS_MAX = 256,
-	PARCELS_EACH = 64,	/* of one association */
-	PARCEL_BLOCKS_SHARE = 4 /* at most this part of all blocks */
+	PARCELS_MAX = 512,
+	PARCELS_EACH = 64,	 /* of one association */
+	PARCELS_SHARE = 128,	 /* of those who have one share (resolve_share()) */
+	PARCEL_BLOCKS_SHARE = 4, /* at most this part of all blocks, */
+	PARCEL_BLOCKS_QUARTER =
+		4 /* and of these at most this part for one share, or one datagram */
 };
 
 struct parcel {
@@ -27,6 +32,10 @@ struct parcel {
 struct parcels {
 	struct slab slab;
 	uint32_t blocks; /* that parcels hold */
+	struct {
+		uint16_t count;
+		uint32_t blocks;
+	} shares[DNS_SHARES];
 };
 
 int parcels_open(struct parcels *parcels);

@@ -2,6 +2,7 @@
 written apart from the programs.
 """
 import contextlib
+import functools
 import os
 import queue
 import socket
@@ -162,6 +163,7 @@ class Session:
         self.id = os.urandom(8) if session is None else session
         self.number = 0
 
+    @functools.lru_cache(maxsize=64)  # a hash in Python takes milliseconds
     def _box(self, session, key):
         return self.box(sip022._derive("session", key + session)[: self.size])
 

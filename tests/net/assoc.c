@@ -410,6 +410,47 @@ static void test_parcels(void **state)
 	close_udp();
 }
 
+/* Whoever asks from one address, by however many ports, leaves room for others; and blocks. */
+static void test_parcels_are_shared(void **state)
+{
+	static const unsigned char bytes[20000];
+	union inet client = { .v4 = loopback(1) };
+	unsigned kept = 0;
+	uint8_t first = 0;
+
+	(void)state;
+	open_udp(64, 0, NULL);
+	for (uint16_t port = 1; port <= 4; port++) {
+		client.v4.sin_port = htons(port);
+		struct assoc *a = assoc_new(&world.local, 0, &client, NULL);
+
+		for (int i = 0; i < PARCELS_EACH; i++) {
+			struct parcel *parcel = parcel_keep(a, NULL, 0);
+
+			kept += parcel != NULL;
+			first = parcel ? parcel->lookup.share : first;
+		}
+	}
+	assert_int_equal(kept, PARCELS_SHARE);
+	for (uint32_t host = 2;; host++) { /* few addresses have the same share */
+		struct address peer;
+
+		client.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK + host);
+		address_from_socket(&peer, &client.any);
+		if (resolve_share(&peer) != first)
+			break;
+	}
+	struct assoc *other = assoc_new(&world.local, 0, &client, NULL);
+	assert_non_null(parcel_keep(other, bytes, sizeof bytes));
+	assert_non_null(parcel_keep(other, bytes, sizeof bytes));
+	assert_null(parcel_keep(other, bytes, sizeof bytes)); /* a sixteenth of 64 */
+	assert_int_equal(world.engine.parcels.blocks, 4);
+	assocs_end(&world.engine.assocs);
+	assert_int_equal(world.engine.parcels.blocks, 0);
+	assert_int_equal(world.engine.parcels.shares[first].count, 0);
+	close_udp();
+}
+
 /* A name that is known costs no copy, and no parcel stays. */
 static void test_known_name(void **state)
 {
@@ -461,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_parcels),
+		cmocka_unit_test(test_parcels_are_shared),
 		cmocka_unit_test(test_known_name),
 		cmocka_unit_test(test_noise),
 	};
