@@ -44,7 +44,20 @@ static void subject_set(struct subject *subject, const struct endpoint *target,
 		subject->address = *resolved;
 }
 
-/* An address that leads to this host is looked up as what it becomes, too. */
+/* 64:ff9b::192.0.2.1 (RFC 6052): where there is NAT64, what it leads to. */
+static bool translate(struct address *address)
+{
+	static const unsigned char prefix[12] = { 0, 0x64, 0xff, 0x9b };
+	unsigned char ip[4];
+
+	if (address->family != 6 || memcmp(address->ip, prefix, sizeof(prefix)) != 0)
+		return false;
+	memcpy(ip, address->ip + sizeof(prefix), sizeof(ip));
+	address_set(address, 4, ip);
+	return true;
+}
+
+/* An address that leads elsewhere is looked up as what it becomes, too. */
 static void find_address(const struct acl *acl, const struct address *address, unsigned lists,
 			 struct acl_hits *hits)
 {
@@ -54,7 +67,7 @@ static void find_address(const struct acl *acl, const struct address *address, u
 		return;
 	address_set(&normal, address->family, address->ip);
 	acl_nets_find(acl, &normal, lists, hits);
-	if (address_lead_home(&normal))
+	if (translate(&normal) || address_lead_home(&normal))
 		acl_nets_find(acl, &normal, lists, hits);
 }
 

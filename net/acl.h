@@ -13,7 +13,8 @@
  * that spells one, never needs the second step, nor does any name if the file has no networks.
  *
  * Inside, everything is compared in one form: names without case and final dot, IPv4-mapped IPv6
- * as IPv4. 0.0.0.0 and :: lead to this host and are, besides themselves, also 127.0.0.1 and ::1.
+ * as IPv4. 0.0.0.0 and :: lead to this host and are, besides themselves, also 127.0.0.1 and ::1;
+ * and what NAT64 translates (64:ff9b::/96) is also the IPv4 address that it leads to.
  */
 #ifndef NET_ACL_H
 #define NET_ACL_H

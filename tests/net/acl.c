@@ -214,6 +214,12 @@ static void spellings(void **state)
 			fail_msg("%s: %s", same[i], outbound(same[i]));
 	assert_string_equal(outbound_at("x.test", "0.0.0.0"), "refuse 2");
 	assert_string_equal(outbound_at("x.test", "::ffff:127.0.0.1"), "refuse 2");
+	assert_string_equal(outbound("64:ff9b::127.0.0.9"), "refuse 2"); /* NAT64 */
+	assert_string_equal(outbound_at("x.test", "64:ff9b::7f00:1"), "refuse 2");
+	assert_string_equal(outbound("64:ff9b::128.0.0.1"), "allow 0");
+	assert_string_equal(outbound("64:ff9b:1::127.0.0.1"), "allow 0");
+	load("[outbound_block_list]\n64:ff9b::/96\n");
+	assert_string_equal(outbound("64:ff9b::128.0.0.1"), "refuse 2");
 	load("[outbound_block_list]\n0.0.0.0/32\n");
 	assert_string_equal(outbound("0.0.0.0"), "refuse 2");
 	assert_string_equal(outbound("127.0.0.1"), "allow 0");
