@@ -178,6 +178,11 @@ static bool ask_with_suffix(struct dns_ask *ask)
 	return false;
 }
 
+const char *dns_suffix(unsigned i)
+{
+	return i < dns.servers.suffix_count ? dns.servers.suffixes[i] : NULL;
+}
+
 static void tell(struct dns_ask *ask, bool partial)
 {
 	struct dns_question *question = ask->question;

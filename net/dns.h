@@ -36,6 +36,9 @@ void dns_close(void);
  * reactor, unless dns_leave() comes first. */
 enum dns_asked dns_ask(struct dns_question *question, const char *name, uint8_t share);
 
+/* The i-th domain within which a name without a dot is asked for too; NULL past the last. */
+const char *dns_suffix(unsigned i);
+
 /* The answer is not wanted any more; nothing if none is awaited. */
 void dns_leave(struct dns_question *question);
 

@@ -7,10 +7,14 @@
 #include "net/route.h"
 
 #include "core/log.h"
+#include "net/dns.h"
 #include "net/engine.h"
 #include "net/plugin.h"
 #include "net/service.h"
 #include "net/session.h"
+
+#include <stdio.h>
+#include <string.h>
 
 _Static_assert(RESOLVE_ADDRESSES <= 32, "an address is a bit of route.skip");
 
@@ -20,11 +24,38 @@ static enum acl_verdict usual(const struct service *service)
 	return service->role->near_sealed ? ACL_ALLOW : ACL_PROXY;
 }
 
+/* Is a name without a dot blocked as what the search list may make of it? */
+static bool blocked_within(const struct acl *acl, const struct endpoint *target, unsigned *line)
+{
+	int n = target->len;
+	const char *suffix;
+
+	if (target->type != ENDPOINT_NAME)
+		return false;
+	n -= n > 1 && target->host[n - 1] == '.';
+	if (memchr(target->host, '.', (size_t)n))
+		return false;
+	for (unsigned i = 0; (suffix = dns_suffix(i)); i++) {
+		struct endpoint full = { .type = ENDPOINT_NAME };
+		int length =
+			snprintf(full.host, sizeof(full.host), "%.*s.%s", n, target->host, suffix);
+
+		full.len = (uint8_t)length;
+		if (length <= ENDPOINT_NAME_MAX &&
+		    acl_outbound(acl, &full, NULL, line) == ACL_REFUSE && *line > 0)
+			return true;
+	}
+	return false;
+}
+
 static enum acl_verdict ask(const struct service *service, const struct endpoint *target,
 			    const struct address *resolved, unsigned *line)
 {
-	return (service->role->near_sealed ? acl_outbound : acl_target)(*service->rules, target,
-									resolved, line);
+	if (!service->role->near_sealed)
+		return acl_target(*service->rules, target, resolved, line);
+	if (blocked_within(*service->rules, target, line))
+		return ACL_REFUSE;
+	return acl_outbound(*service->rules, target, resolved, line);
 }
 
 struct route route_target(const struct service *service, const struct endpoint *target)

@@ -8,7 +8,9 @@
 
 #include "tests/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct role server_role = { .name = "server", .near_sealed = true };
 static const struct role client_role = { .name = "client" };
@@ -116,6 +118,35 @@ static void test_server(void **state)
 	expect(resolved(NULL, NULL, NULL), ACL_ALLOW, 0);
 }
 
+/* A name without a dot is blocked as each that the search list of resolv.conf makes of it. */
+static void test_search_list(void **state)
+{
+	char path[] = "/tmp/ss-route-XXXXXX";
+	int fd = mkstemp(path);
+	struct resolve_options names = { .hosts = "/dev/null", .resolv_conf = path };
+
+	(void)state;
+	dprintf(fd, "nameserver 127.0.0.1\nsearch one.test Two.test\n");
+	close(fd);
+	assert_int_equal(reactor_open(), 0);
+	assert_int_equal(resolve_open(&names), 0);
+	with_rules(&server_role, "[outbound_block_list]\n||two.test\n");
+	assert_int_equal(at_once("db"), ACL_REFUSE);
+	assert_int_equal(at_once("DB."), ACL_REFUSE);
+	assert_int_equal(at_once("db.other"), ACL_ALLOW);
+	with_rules(&server_role, "[outbound_block_all]\n[outbound_allow_list]\n|db\n");
+	assert_int_equal(at_once("db"), ACL_ALLOW);
+	assert_int_equal(at_once("dc"), ACL_REFUSE);
+	with_rules(&server_role, "[outbound_block_list]\n||three.test\n10.0.0.0/8\n");
+	assert_int_equal(at_once("db"), ACL_BY_ADDRESS);
+	assert_int_equal(at_once("192.0.2.1"), ACL_ALLOW);
+	with_rules(&client_role, "[bypass_list]\n||two.test\n");
+	assert_int_equal(at_once("db"), ACL_PROXY);
+	resolve_close();
+	reactor_close();
+	unlink(path);
+}
+
 static void test_whom_a_server_serves(void **state)
 {
 	struct address in = address("10.0.0.1"), out = address("192.0.2.1");
@@ -135,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_without_rules),
 		cmocka_unit_test(test_client),
 		cmocka_unit_test(test_server),
+		cmocka_unit_test(test_search_list),
 		cmocka_unit_test(test_whom_a_server_serves),
 	};
 
