@@ -180,17 +180,41 @@ image:
 
 # --- install
 
-.PHONY: install uninstall
-# The file is called shadowsocks: `ss` is the name of iproute2's socket lister.
-install: all
+.PHONY: install uninstall completions
+# The file is called shadowsocks: `ss` is the name of iproute2's socket lister. Units and completions
+# are for who has systemd and these shells; COMPLETE_WITH says where programs are that run here, if
+# those that are installed do not.
+datadir ?= $(PREFIX)/share
+unitdir ?= $(PREFIX)/lib/systemd/system
+bashdir := $(datadir)/bash-completion/completions
+zshdir := $(datadir)/zsh/site-functions
+fishdir := $(datadir)/fish/vendor_completions.d
+COMPLETE_WITH ?= $(B)
+completions: all
+	@mkdir -p $(B)/completions
+	@for shell in bash zsh fish; do sh dist/completions.sh $$shell $(COMPLETE_WITH) >$(B)/completions/$$shell || exit; done
+
+install: all completions
 	install -d $(DESTDIR)$(bindir)
 	install -m 755 $(B)/ss $(DESTDIR)$(bindir)/shadowsocks
 	for name in $(links); do ln -f $(DESTDIR)$(bindir)/shadowsocks $(DESTDIR)$(bindir)/$$name || exit; done
 	for page in $(wildcard man/*.[1-9]); do \
 		install -D -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; done
+	install -D -m 644 $(B)/completions/zsh $(DESTDIR)$(zshdir)/_shadowsocks
+	for name in shadowsocks $(links); do \
+		install -D -m 644 $(B)/completions/bash $(DESTDIR)$(bashdir)/$$name && \
+		install -D -m 644 $(B)/completions/fish $(DESTDIR)$(fishdir)/$$name.fish || exit; done
+	install -D -m 644 dist/acl/block-private.acl $(DESTDIR)$(datadir)/shadowsocks/block-private.acl
+	install -d $(DESTDIR)$(unitdir)
+	for unit in dist/systemd/*; do \
+		sed 's,/usr/bin/,$(bindir)/,' $$unit >$(DESTDIR)$(unitdir)/$${unit##*/} || exit; done
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,shadowsocks $(links))
 	rm -f $(foreach page,$(wildcard man/*.[1-9]),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+	rm -f $(DESTDIR)$(zshdir)/_shadowsocks $(DESTDIR)$(datadir)/shadowsocks/block-private.acl
+	rm -f $(foreach name,shadowsocks $(links),$(DESTDIR)$(bashdir)/$(name) $(DESTDIR)$(fishdir)/$(name).fish)
+	rm -f $(addprefix $(DESTDIR)$(unitdir)/,$(notdir $(wildcard dist/systemd/*)))
+	[ ! -d $(DESTDIR)$(datadir)/shadowsocks ] || rmdir $(DESTDIR)$(datadir)/shadowsocks
 
 # --- unit tests: one program each, linked with everything of ours but ss.c. T="core/slab net/socks"
 # picks some; SAN=1 runs them under ASan and UBSan.
