@@ -3,7 +3,7 @@
  * applied at once. And `ss-redir --nat`, which has them from its start to its end.
  *
  * When ss-redir is killed and cannot remove them, they stay, and nothing leaves unproxied; the next
- * start puts its own in their stead, as does each apply.
+ * start puts its own in their stead, as does each apply. It removes none that are not its own any more.
  */
 #include "applets/nat.h"
 
@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WHY = OPTION_REASON_MAX };
 
@@ -182,6 +183,7 @@ static void bound(struct applet *applet)
 	if (!applet->settings.nat)
 		return;
 	plan_of(&request, &applet->settings);
+	request.plan.owner = (unsigned)getpid();
 	tool = request.tool ? request.tool - 1 : nat_find_tool(why, sizeof(why));
 	if (tool < 0)
 		die("nat: %s", why);
@@ -198,7 +200,13 @@ static void end(struct applet *applet)
 
 	if (!applet->nat_tool)
 		return;
-	if (nat_remove((enum nat_tool)(applet->nat_tool - 1), why, sizeof(why)) < 0)
+
+	enum nat_tool tool = (enum nat_tool)(applet->nat_tool - 1);
+
+	if (nat_is_lost(tool, (unsigned)getpid()))
+		log_warn("nat: the rules of this program are not in place any more: what is there "
+			 "stays");
+	else if (nat_remove(tool, why, sizeof(why)) < 0)
 		log_error("nat: the rules stay, for they cannot be removed: %s", why);
 	else
 		log_info("nat: the rules are removed");

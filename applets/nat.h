@@ -63,10 +63,15 @@ struct nat_plan {
 	bool output_all;  /* to all targets but NAT_BYPASSED, even if listed_only */
 	bool listed_only; /* of all targets only NAT_PROXIED, less NAT_BYPASSED */
 	bool ipv4_only;
-	uint8_t who;   /* enum nat_who */
-	unsigned mark; /* of what ss-redir sends to servers; REDIR_MARK is spared anyway */
-	char *extra;   /* conditions of iptables; NULL: none */
+	uint8_t who;	/* enum nat_who */
+	unsigned mark;	/* of what ss-redir sends to servers; REDIR_MARK is spared anyway */
+	char *extra;	/* conditions of iptables; NULL: none */
+	unsigned owner; /* the process whose rules they are; 0: nobody's in particular */
 };
+
+/* The owner's number, which no packet meets: the name of a chain, or the last rule of one. */
+#define NAT_OWNER "owner_%u"
+#define NAT_OWNER_RULE "SS_NAT_FWD -m mark --mark %u -j RETURN"
 
 /* Lists (nat_list.c). Add an address or CIDR: 0, or -1 if it is none; all words of a text, which
  * may be separated by commas: NULL, or the first word (in `text`) that is none; each line of a file,
@@ -116,5 +121,9 @@ bool nat_ipv6(void);
 int nat_apply(enum nat_tool tool, const struct nat_plan *plan, char *why, size_t n);
 int nat_remove(enum nat_tool tool, char *why, size_t n);
 int nat_print(FILE *to, enum nat_tool tool, const struct nat_plan *plan, char *why, size_t n);
+
+/* Whether what is in place is not that owner's: it was taken away meanwhile, or another has put its own in
+ * its stead. */
+bool nat_is_lost(enum nat_tool tool, unsigned owner);
 
 #endif

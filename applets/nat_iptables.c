@@ -243,7 +243,7 @@ static void write_nat(FILE *to, const struct nat_plan *plan)
 }
 
 /* Who waits for an answer is told; the rest is dropped after routing. */
-static void write_filter(FILE *to)
+static void write_filter(FILE *to, const struct nat_plan *plan)
 {
 	static const unsigned marks[] = { REDIR_MARK_REDIRECT, REDIR_MARK_TPROXY };
 
@@ -252,6 +252,8 @@ static void write_filter(FILE *to)
 			"-A SS_NAT_FWD -p tcp -m mark --mark 0x%08x -j REJECT --reject-with "
 			"tcp-reset\n",
 			marks[i]);
+	if (plan->owner)
+		fprintf(to, "-A " NAT_OWNER_RULE "\n", plan->owner);
 }
 
 void nat_iptables_write(FILE *to, const struct nat_plan *plan, int family)
@@ -260,7 +262,7 @@ void nat_iptables_write(FILE *to, const struct nat_plan *plan, int family)
 
 	begin_filter(to);
 	if (!empty)
-		write_filter(to);
+		write_filter(to, plan);
 	fputs("COMMIT\n", to);
 	begin_nat(to);
 	if (!empty)

@@ -195,6 +195,8 @@ void nat_nft_write(FILE *to, const struct nat_plan *plan)
 		write_set(to, set_names[i], 4, &plan->lists[i]);
 		write_set(to, set_names[i], 6, &plan->lists[i]);
 	}
+	if (plan->owner)
+		fprintf(to, "\tchain " NAT_OWNER " {\n\t}\n\n", plan->owner);
 	write_take(to, plan);
 	write_whereto(to, plan);
 	if (plan->lists[NAT_WHOLE].count)

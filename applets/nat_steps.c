@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE = 160, WORDS = 24, TIMES = 16 };
+enum { LINE = 160, WORDS = 24, TIMES = 16, NO_PROGRAM = 127 /* the status */ };
 
 struct run {
 	FILE *script; /* to be printed; NULL: to be done */
@@ -53,7 +53,7 @@ static int execute(const char *line, const struct text *input, char *words, size
 		argv[count++] = word;
 	if (!command_find(argv[0], path, sizeof(path))) {
 		snprintf(words, n, "there is no such program here");
-		return 127;
+		return NO_PROGRAM;
 	}
 	words[0] = '\0';
 	return command_run(path, argv, input ? input->bytes : NULL, input ? input->length : 0,
@@ -315,4 +315,17 @@ int nat_remove(enum nat_tool tool, char *why, size_t n)
 
 	take_away(&run, tool);
 	return run.failed ? -1 : 0;
+}
+
+bool nat_is_lost(enum nat_tool tool, unsigned owner)
+{
+	char line[LINE], words[300];
+	int status;
+
+	snprintf(line, sizeof(line),
+		 tool == NAT_NFT ? "nft list chain inet shadowsocks " NAT_OWNER
+				 : "iptables -w -C " NAT_OWNER_RULE,
+		 owner);
+	status = execute(line, NULL, words, sizeof(words));
+	return status > 0 && status != NO_PROGRAM;
 }

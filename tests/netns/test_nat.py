@@ -5,6 +5,7 @@ import collections
 import contextlib
 import itertools
 import re
+import signal
 import socket
 
 import kit
@@ -454,6 +455,19 @@ def test_redir_is_killed(lab, stage, version):
     assert tcp.sources == udp.sources == [lab.EXIT[version]]
     redir.stop()
     assert not has_rules(lab)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_rules_of_the_next(lab, stage, version, tool):
+    """Another one is started before the first ends: the rules are those of the latter, and stay."""
+    tcp, udp = both(lab, stage, lab.TARGET[version])
+    first, second = (start_with_rules(lab, stage, tool, args=["--nat", "--nat-opts", f"--{tool}"]) for _ in range(2))
+    first.signal(signal.SIGTERM)
+    assert first.wait(10) == 0 and "what is there stays" in first.log() and has_rules(lab, tool)
+    assert echoes(tcp, lab.client) and udp.ask(lab.client, b"hello") == b"hello"
+    assert tcp.sources == udp.sources == [lab.EXIT[version]]
+    second.stop()
+    assert not has_rules(lab, tool)
 
 
 @pytest.mark.parametrize("config, why", [
