@@ -34,11 +34,21 @@ static int take_proxied(struct options *o, const struct option_value *value)
 	return add_words(o, NAT_PROXIED, value->text);
 }
 
-static int take_file(struct options *o, const struct option_value *value)
+static int add_file(struct options *o, enum nat_kind kind, const char *path)
 {
 	o->reason->why = OPTIONS_FATAL;
-	return nat_list_file(&plan_of(o)->lists[NAT_BYPASSED], value->text, o->reason->text,
+	return nat_list_file(&plan_of(o)->lists[kind], path, o->reason->text,
 			     sizeof(o->reason->text));
+}
+
+static int take_file(struct options *o, const struct option_value *value)
+{
+	return add_file(o, NAT_BYPASSED, value->text);
+}
+
+static int take_proxied_file(struct options *o, const struct option_value *value)
+{
+	return add_file(o, NAT_PROXIED, value->text);
 }
 
 /* "w192.168.1.2 192.168.1.3": a letter, then the list. */
@@ -126,6 +136,9 @@ static const struct option_row rows[] = {
 	  HELP("addresses and networks that are not proxied") },
 	{ FLAG('w', NULL, "LIST"), FIELD(LIST, plan.lists[NAT_PROXIED]), .custom = take_proxied,
 	  HELP("addresses and networks that are proxied anyway") },
+	{ FLAG('W', NULL, "FILE"), FIELD(LIST, plan.lists[NAT_PROXIED]),
+	  .custom = take_proxied_file,
+	  HELP("the same, in a file; may be repeated") },
 	{ FLAG(0, "listed-only", NULL), FIELD(BOOL, plan.listed_only),
 	  HELP("of all networks only those of -w are proxied, less those of -b") },
 	{ FLAG('I', NULL, "INTERFACE"), FIELD(LIST, plan.interfaces), .custom = take_interface,
