@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/reactor.h"
+#include "net/expanded.h"
 #include "net/resolve.h"
 #include "net/salts.h"
 #include "net/service.h"
@@ -114,6 +115,7 @@ static void tick(struct timer *timer)
 	engine_serve_waiting(engine, NULL);
 	block_trim(&engine->blocks, KEPT_BLOCKS);
 	datagram_rest(reactor_now());
+	expanded_forget();
 	if (engine->assocs.live > 0)
 		guises_rest(&engine->guises, reactor_now());
 	else

@@ -5,11 +5,12 @@
  *	ChaCha: nonce, XChaCha(PSK, session, number, text)
  *	text:   type, timestamp, [session that is answered], padding length, padding, address, payload
  *
- * Called through packet.c; owns nothing. No I/O.
+ * Called through packet.c. No I/O.
  */
 #include "net/packet.h"
 
 #include "crypto/random.h"
+#include "net/expanded.h"
 #include "net/sip022.h"
 
 #include <sodium.h>
@@ -51,23 +52,13 @@ static void derive(const struct wire_key *key, const struct user *user, const un
 static void seal_box(const struct aead *aead, const unsigned char *key, const unsigned char *nonce,
 		     unsigned char *text, size_t n)
 {
-	struct aead_context context;
-
-	aead->expand(&context, key);
-	aead->seal(&context, nonce, NULL, 0, text, n, text + n);
-	sodium_memzero(&context, sizeof context);
+	aead->seal(expanded_box(aead, key, false), nonce, NULL, 0, text, n, text + n);
 }
 
 static int open_box(const struct aead *aead, const unsigned char *key, const unsigned char *nonce,
 		    unsigned char *text, size_t n)
 {
-	struct aead_context context;
-	int result;
-
-	aead->expand(&context, key);
-	result = aead->open(&context, nonce, NULL, 0, text, n, text + n);
-	sodium_memzero(&context, sizeof context);
-	return result;
+	return aead->open(expanded_box(aead, key, true), nonce, NULL, 0, text, n, text + n);
 }
 
 /* Sealing. */
@@ -120,7 +111,7 @@ static void put_identities(const struct wire_key *key, const unsigned char front
 	for (unsigned i = 0; i < key->identity_count; i++, to += AES_BLOCK) {
 		for (unsigned j = 0; j < AES_BLOCK; j++)
 			to[j] = key->identities[i].next[j] ^ front[j];
-		aes_encrypt_block(key->identities[i].key, key->key_len, to);
+		expanded_block(key->identities[i].key, key->key_len, false, to);
 	}
 }
 
@@ -133,8 +124,8 @@ static unsigned char *seal_aes(const struct wire_key *key, const struct packet_o
 	put_u64be(front + PACKET_ID, own->number);
 	put_identities(key, front, front + FRONT);
 	seal_box(key->packet_aead, own->subkey, front + FRONT - NONCE, text, n);
-	aes_encrypt_block(key->identity_count ? key->identities[0].key : sip022_psk(key, user),
-			  key->key_len, front);
+	expanded_block(key->identity_count ? key->identities[0].key : sip022_psk(key, user),
+		       key->key_len, false, front);
 	return front;
 }
 
@@ -180,7 +171,7 @@ static void take_front(struct packet_front *front, const unsigned char *bytes, s
 static struct user *identify(const struct wire_key *key, const unsigned char *front,
 			     unsigned char *header)
 {
-	aes_decrypt_block(key->key, key->key_len, header);
+	expanded_block(key->key, key->key_len, true, header);
 	for (unsigned i = 0; i < AES_BLOCK; i++)
 		header[i] ^= front[i];
 	return users_find(key->users, header);
@@ -193,7 +184,7 @@ static int begin_aes(const struct wire_key *key, unsigned char *buf, size_t n,
 
 	if (n < at + text_min(key) + AEAD_TAG)
 		return -1;
-	aes_decrypt_block(key->key, key->key_len, buf);
+	expanded_block(key->key, key->key_len, true, buf);
 	if (key->users) {
 		front->user = identify(key, buf, buf + FRONT);
 		if (!front->user)
