@@ -7,6 +7,8 @@
 #include "core/log.h"
 #include "net/acl.h"
 
+#include <stdio.h>
+
 static void announce(const struct applet *applet)
 {
 	struct acl_counts n = acl_count(applet->acl);
@@ -27,20 +29,34 @@ void applet_open_rules(struct applet *applet)
 	announce(applet);
 }
 
+/* NULL: an error was logged. A file without a byte is being written, in all likelihood, or is a pipe that
+ * nobody writes to; without rules everything would be permitted. */
+static struct acl *open_again(const char *path)
+{
+	char reason[ACL_REASON_MAX];
+	struct acl *acl = acl_open(path, reason);
+
+	if (acl && acl_count(acl).no_bytes) {
+		snprintf(reason, sizeof(reason), "%.250s is empty", path);
+		acl_close(acl);
+		acl = NULL;
+	}
+	if (!acl)
+		log_error("the rules stay as they are: %s", reason);
+	return acl;
+}
+
 bool applet_reload_rules(struct applet *applet)
 {
-	struct acl *old = applet->acl;
-	char reason[ACL_REASON_MAX];
+	struct acl *acl;
 
-	if (!old)
+	if (!applet->acl)
 		return false;
-	applet->acl = acl_open(applet->settings.acl, reason);
-	if (!applet->acl) {
-		applet->acl = old;
-		log_error("the rules stay as they are: %s", reason);
+	acl = open_again(applet->settings.acl);
+	if (!acl)
 		return false;
-	}
-	acl_close(old);
+	acl_close(applet->acl);
+	applet->acl = acl;
 	announce(applet);
 	return true;
 }

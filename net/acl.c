@@ -142,5 +142,6 @@ struct acl_counts acl_count(const struct acl *acl)
 	return (struct acl_counts){ .names = acl->rule_count - acl->patterns,
 				    .patterns = acl->patterns,
 				    .networks = acl->net_count,
-				    .inactive = acl->inactive };
+				    .inactive = acl->inactive,
+				    .no_bytes = acl->no_bytes };
 }

@@ -80,6 +80,7 @@ enum acl_verdict acl_client(const struct acl *acl, const struct address *client,
 struct acl_counts {
 	unsigned names, patterns, networks; /* patterns: what needs more than the tables */
 	unsigned inactive;		    /* not understood */
+	bool no_bytes;			    /* the file is empty */
 };
 struct acl_counts acl_count(const struct acl *acl);
 

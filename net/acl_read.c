@@ -363,6 +363,8 @@ static struct acl *read_text(const char *path, struct slice text,
 		acl_close(acl);
 		acl = NULL;
 	}
+	if (acl)
+		acl->no_bytes = text.n == 0;
 	free(r.pattern);
 	return acl;
 }

@@ -53,7 +53,7 @@ struct acl {
 	uint8_t shift;	     /* of the hash, for the number of heads */
 	uint8_t gram_sizes;  /* a bit for each length of grams */
 	uint8_t net_lists;   /* a bit for each list that has networks */
-	bool white_mode, block_all;
+	bool white_mode, block_all, no_bytes;
 	unsigned patterns, inactive;
 };
 

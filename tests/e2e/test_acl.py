@@ -392,6 +392,10 @@ def test_reload(stage, rules):
     assert served()
     again("access control list /", "[outbound_block_list]", "127.0.0.0/8")
     assert not served()
+    again("list.acl is empty")
+    assert not served()
+    again("access control list /", "[accept_all]")
+    assert served()
 
 
 def test_reload_of_a_flag_alone(stage, rules, tmp_path):
