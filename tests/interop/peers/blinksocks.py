@@ -29,5 +29,9 @@ class Blinksocks(Peer):
             "service": f"socks5://127.0.0.1:{port}", "server": self.service(server_port, method, password),
         }
 
+    def tunnel(self, port, server_port, method, password, target):
+        argv, config = self.local(port, server_port, method, password)
+        return argv, {**config, "service": f"tcp://127.0.0.1:{port}?forward=127.0.0.1:{target}"}
+
     def server(self, port, method, password, users=()):
         return ["node", SCRIPT], self.service(port, method, password)

@@ -17,6 +17,10 @@ class Libev(Peer):
             "method": method, "password": password, "timeout": 60,
         }
 
+    def tunnel(self, port, server_port, method, password, target):
+        _, config = self.local(port, server_port, method, password)
+        return ["/usr/bin/ss-tunnel", "-L", f"127.0.0.1:{target}"], config
+
     def server(self, port, method, password, users=()):
         return [self.programs[1]], {
             "server": "127.0.0.1", "server_port": port, "method": method, "password": password, "timeout": 60,

@@ -37,6 +37,10 @@ class Peer:
     def server(self, port, method, password, users=()):
         raise NotImplementedError
 
+    def tunnel(self, port, server_port, method, password, target):
+        """Like local, but everything goes to the port `target` of this machine; None: it has no such form."""
+        return None
+
     # the same for all
 
     def missing(self):

@@ -25,6 +25,15 @@ class Rust(Peer):
             "method": method, "password": password,
         }
 
+    def tunnel(self, port, server_port, method, password, target):
+        argv, config = self.local(port, server_port, method, password)
+        del config["local_address"], config["local_port"]
+        config["locals"] = [{
+            "protocol": "tunnel", "local_address": "127.0.0.1", "local_port": port,
+            "forward_address": "127.0.0.1", "forward_port": target,
+        }]
+        return argv, config
+
     def server(self, port, method, password, users=()):
         config = {"server": "127.0.0.1", "server_port": port, "method": method, "password": password}
         if users:

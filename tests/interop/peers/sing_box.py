@@ -36,6 +36,14 @@ class SingBox(Peer):
              "method": method, "password": password},
         )
 
+    def tunnel(self, port, server_port, method, password, target):
+        argv, told = self.local(port, server_port, method, password)
+        told["inbounds"] = [{
+            "type": "direct", "listen": "127.0.0.1", "listen_port": port,
+            "override_address": "127.0.0.1", "override_port": target,
+        }]
+        return argv, told
+
     def server(self, port, method, password, users=()):
         inbound = {"type": "shadowsocks", "listen_port": port, "method": method, "password": password}
         if users:

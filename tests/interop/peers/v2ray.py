@@ -22,9 +22,15 @@ class V2ray(Peer):
             {"protocol": "shadowsocks", "settings": {"servers": [server]}},
         )
 
+    def tunnel(self, port, server_port, method, password, target):
+        argv, told = self.local(port, server_port, method, password)
+        told["inbounds"][0].update(
+            protocol="dokodemo-door", settings={"address": "127.0.0.1", "port": target, "network": "tcp,udp"})
+        return argv, told
+
     def server(self, port, method, password, users=()):
         return config(
             {"port": port, "protocol": "shadowsocks",
-             "settings": {"method": method, "password": password, "network": "tcp"}},
+             "settings": {"method": method, "password": password, "network": "tcp,udp"}},
             {"protocol": "freedom"},
         )
