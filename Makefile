@@ -256,6 +256,21 @@ $(B)/tests/bench/acl: $(B)/obj/tests/bench/acl.o $(lib_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs)
 
+# The executable once more, for a CPU with no wider AES than AES-NI.
+aesni_objects := $(filter-out %/crypto/cpu_x86.o,$(lib_objects)) $(B)/obj/tests/bench/cpu_aesni_x86.o
+$(B)/tests/bench/ss-aesni: $(B)/obj/ss.o $(aesni_objects) $(extra_objects)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $^ $(libs)
+
+# Ours and every peer that is here: BENCH="--sections bulk --peers ours" and more, see report.py --help.
+.PHONY: bench bench-quick bench-programs
+bench-programs: all $(if $(filter x86,$(cpu)),$(B)/tests/bench/ss-aesni)
+bench: bench-programs
+	@$(MAKE) FLAVOUR=musl CC=$(MUSL_CC) bench-programs
+	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py $(BENCH)
+bench-quick: bench-programs
+	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py --quick --out $(B)/bench-quick $(BENCH)
+
 wanted := $(if $(T),$(filter $(T:%=$(B)/tests/%),$(programs)),$(programs))
 .PHONY: unit programs
 programs: $(programs)

@@ -17,11 +17,13 @@ esac
 apt_build="gcc make binutils pkg-config libc6-dev libsodium-dev libmbedtls-dev libc-ares-dev curl python3-minimal python3"
 apt_check="clang clang-format libcmocka-dev musl-tools dpkg-dev xz-utils file procps iproute2 util-linux
 	python3-pytest python3-pytest-xdist python3-cryptography valgrind libc6-dbg mandoc iperf3 strace gdb
-	nftables iptables bind9-dnsutils systemd zsh fish bash-completion bubblewrap runc busybox"
+	nftables iptables bind9-dnsutils systemd zsh fish bash-completion bubblewrap runc busybox
+	python3-matplotlib linux-perf"
 apk_build="gcc make binutils pkgconf musl-dev linux-headers libsodium-dev mbedtls-dev c-ares-dev curl python3"
 apk_check="clang clang-extra-tools compiler-rt cmocka-dev libsodium-static mbedtls-static file procps iproute2 util-linux
 	py3-pytest py3-pytest-xdist py3-cryptography valgrind mandoc iperf3 strace gdb bash
-	nftables iptables bind-tools zsh fish bubblewrap runc"
+	nftables iptables bind-tools zsh fish bubblewrap runc
+	py3-matplotlib perf"
 package_peers="shadowsocks-libev v2ray shadowsocks-v2ray-plugin simple-obfs"
 
 need_root()

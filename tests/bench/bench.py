@@ -1,11 +1,9 @@
-"""What the benchmarks share: the load program, the two builds to compare, and the circumstances,
-which belong to a figure.
-"""
-
+"""What the benchmarks share: the load programs, the build, and the circumstances, which belong to a figure."""
 import contextlib
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -15,6 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 import kit  # noqa: E402
 
+PROGRAMS = ("load", "udp_load", "exchange", "forward")
 THEIRS = {"local": "/usr/bin/ss-local", "server": "/usr/bin/ss-server"}
 
 
@@ -54,18 +53,32 @@ def load_program():
         yield compile_load(folder, "load")
 
 
+def first_of(path, pattern, unknown):
+    found = re.search(pattern, pathlib.Path(path).read_text(), re.M)
+    return found[1].strip() if found else unknown
+
+
+def facts():
+    """The machine, for the head of a report."""
+    flags = first_of("/proc/cpuinfo", r"^(?:flags|Features)\s*:(.*)", "").split()
+    wanted = ("aes", "pclmulqdq", "vaes", "vpclmulqdq", "avx2", "avx512f", "sha_ni", "pmull")
+    return {
+        "processor": first_of("/proc/cpuinfo", r"^model name\s*:(.*)", "unknown"),
+        "processors": os.cpu_count(),
+        "instructions": " ".join(flag for flag in wanted if flag in flags),
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 20} MiB",
+        "system": f"{platform.system()} {platform.release()}",
+        "congestion control": pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip(),
+        "load at the start": f"{os.getloadavg()[0]:.1f}",
+    }
+
+
 def circumstances():
-    with open("/proc/cpuinfo") as file:
-        model = next(
-            (line.split(":")[1].strip() for line in file if line.startswith("model name")),
-            "unknown processor",
-        )
-    with open("/proc/sys/net/ipv4/tcp_congestion_control") as file:
-        control = file.read().strip()
-    load, _, _ = os.getloadavg()
+    """The same in a line."""
+    f = facts()
     return (
-        f"{model}, {os.cpu_count()} processors, load {load:.1f}; Linux {platform.release()}; "
-        f"congestion control {control}"
+        f"{f['processor']}, {f['processors']} processors, load {f['load at the start']}; {f['system']}; "
+        f"congestion control {f['congestion control']}"
     )
 
 
@@ -75,4 +88,4 @@ def median(values):
 
 def spread(values):
     """Half of the distance between the extremes, in percent of the median."""
-    return 50 * (max(values) - min(values)) / median(values)
+    return 50 * (max(values) - min(values)) / median(values) if median(values) else 0

@@ -13,23 +13,16 @@
  * CONNECTIONS, each of which carries BYTES up and then down; then they are held open. Prints "held" and
  * closes them when its input ends. Exits 1, with a sentence, if anything did not come whole.
  */
-#include <arpa/inet.h>
-#include <err.h>
+#include "common.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 18, EVENTS = 256, CONNECTING = 200 /* handshakes under way, at most */ };
@@ -47,6 +40,7 @@ static char buffer[CHUNK];
 static enum mode mode;
 static uint64_t bytes;
 static int epoll;
+static uint16_t target_port;
 
 static void watch(struct end *end, uint32_t events, int op)
 {
@@ -54,6 +48,20 @@ static void watch(struct end *end, uint32_t events, int op)
 
 	if (epoll_ctl(epoll, op, end->fd, &event) < 0)
 		err(1, "epoll_ctl");
+}
+
+/* The greeting's reply is 2 bytes, that to the request, which it lets go, 10. What recv() says. */
+static ssize_t take_reply(struct end *end)
+{
+	unsigned char request[] = { 5, 1, 0, 1, 127, 0, 0, 1, (unsigned char)(target_port >> 8), (unsigned char)target_port };
+	ssize_t n = recv(end->fd, buffer, end->replies > 10 ? end->replies - 10 : end->replies, 0);
+
+	if (n <= 0)
+		return n;
+	end->replies -= (unsigned)n;
+	if (end->replies == 10 && send(end->fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
+		err(1, "send");
+	return n;
 }
 
 /* Send and receive what can be: true once all has come and gone. Nothing is sent before the replies
@@ -71,11 +79,9 @@ static bool move(struct end *end, bool target)
 				continue;
 			}
 		} else if (end->replies > 0) {
-			n = recv(end->fd, buffer, end->replies, 0);
-			if (n > 0) {
-				end->replies -= (unsigned)n;
+			n = take_reply(end);
+			if (n > 0)
 				continue;
-			}
 		} else if (end->receive > 0) { /* MSG_TRUNC: throw away without copying */
 			n = recv(end->fd, buffer, end->receive < CHUNK ? end->receive : CHUNK, MSG_TRUNC);
 			if (n > 0) {
@@ -91,15 +97,6 @@ static bool move(struct end *end, bool target)
 			return false;
 		err(1, "a connection failed");
 	}
-}
-
-static void nonblocking(int fd)
-{
-	int one = 1;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-		err(1, "fcntl");
 }
 
 /* The target accepts for ever and serves each connection; an end without bytes left is closed, a
@@ -139,12 +136,10 @@ static void target(int listener)
 	}
 }
 
-/* Open a connection and ask for 127.0.0.1:to, greeting and request in one write. */
-static void begin(struct end *end, uint16_t port, uint16_t to)
+/* Open a connection and greet. */
+static void begin(struct end *end, uint16_t port)
 {
-	unsigned char hello[] = { 5, 1, 0, 5, 1, 0, 1, 127, 0, 0, 1, (unsigned char)(to >> 8), (unsigned char)to };
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port),
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = loopback(port);
 
 	*end = (struct end){ .fd = socket(AF_INET, SOCK_STREAM, 0),
 			     .send = mode != DOWN ? bytes : 0,
@@ -153,7 +148,7 @@ static void begin(struct end *end, uint16_t port, uint16_t to)
 	if (end->fd < 0 || connect(end->fd, (struct sockaddr *)&at, sizeof(at)) < 0)
 		err(1, "connect");
 	nonblocking(end->fd);
-	if (send(end->fd, hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
+	if (send(end->fd, "\5\1\0", 3, MSG_NOSIGNAL) != 3)
 		err(1, "send");
 	watch(end, EPOLLIN | EPOLLOUT | EPOLLET, EPOLL_CTL_ADD);
 }
@@ -173,15 +168,7 @@ static bool finished(struct end *end)
 	return n == 0;
 }
 
-static uint64_t microseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-static void clients(uint16_t port, uint16_t to, unsigned at_once, unsigned total)
+static void clients(uint16_t port, unsigned at_once, unsigned total)
 {
 	struct end *ends = calloc(at_once, sizeof(*ends));
 	struct epoll_event events[EVENTS];
@@ -189,7 +176,7 @@ static void clients(uint16_t port, uint16_t to, unsigned at_once, unsigned total
 
 	for (unsigned done = 0; done < total;) {
 		while (open < limit && begun < total && (mode == HOLD || begun < at_once)) {
-			begin(&ends[begun++], port, to);
+			begin(&ends[begun++], port);
 			open++;
 		}
 		int n = epoll_wait(epoll, events, EVENTS, 30000);
@@ -210,7 +197,7 @@ static void clients(uint16_t port, uint16_t to, unsigned at_once, unsigned total
 			close(end->fd);
 			end->fd = -1;
 			if (begun < total) {
-				begin(end, port, to);
+				begin(end, port);
 				begun++;
 				open++;
 			}
@@ -218,33 +205,9 @@ static void clients(uint16_t port, uint16_t to, unsigned at_once, unsigned total
 	}
 }
 
-static int listen_anywhere(uint16_t *port)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, len) < 0 || listen(fd, 4096) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&at, &len) < 0)
-		err(1, "listen");
-	*port = ntohs(at.sin_port);
-	return fd;
-}
-
-static void raise_nofile(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	static const char *const modes[] = { "up", "down", "hold" };
-	uint16_t to;
 
 	if (argc < 5)
 		errx(1, "usage: load PORT up|down|hold BYTES CONNECTIONS [TOTAL]");
@@ -258,7 +221,7 @@ int main(int argc, char **argv)
 
 	raise_nofile();
 	memset(buffer, 'x', sizeof(buffer));
-	int listener = listen_anywhere(&to);
+	int listener = listen_on(&target_port);
 	pid_t child = fork();
 
 	if (child < 0)
@@ -271,7 +234,7 @@ int main(int argc, char **argv)
 	close(listener);
 	uint64_t start = microseconds();
 
-	clients((uint16_t)strtoul(argv[1], NULL, 10), to, at_once, total);
+	clients((uint16_t)strtoul(argv[1], NULL, 10), at_once, total);
 	if (mode == HOLD) {
 		puts("held");
 		fflush(stdout);

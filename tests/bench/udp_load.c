@@ -1,5 +1,5 @@
 /*
- * The load of udp.py: clients that send datagrams through a SOCKS5 server and compare what comes
+ * The load of UDP: clients that send datagrams through a SOCKS5 server and compare what comes
  * back, and the target that sends it back, in one thread each of two processes.
  *
  *     udp_load PORT window BYTES WINDOW MILLISECONDS
@@ -11,25 +11,21 @@
  * COUNT clients, each with one datagram under way; the next ones leave when all are back or 100 ms
  * are over.
  *
- * With a port of 0 the datagrams go to the target itself. Prints how many came back, how many were
+ * With a port of 0 the datagrams go to the target itself; with TARGET, the target's port, PORT is a tunnel to
+ * it and no SOCKS5 server. Prints how many came back, how many were
  * lost, and the microseconds. Exits 1 if one came back that was not sent.
  */
-#include <arpa/inet.h>
-#include <err.h>
+#include "common.h"
+
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { HEAD = 10, BURST = 64, BYTES_MAX = 65507, BUFFER = 4 << 20, EVENTS = 256, SLACK = 100 /* ms */ };
@@ -39,24 +35,9 @@ static struct mmsghdr messages[BURST];
 static struct iovec iov[BURST];
 static struct sockaddr_in names[BURST];
 
-static uint64_t micros(void)
+static int open_socket(uint16_t port)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-static struct sockaddr_in loopback(uint16_t port)
-{
-	return (struct sockaddr_in){ .sin_family = AF_INET,
-				     .sin_port = htons(port),
-				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-}
-
-static int open_socket(void)
-{
-	struct sockaddr_in at = loopback(0);
+	struct sockaddr_in at = loopback(port);
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = BUFFER;
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0)
@@ -94,9 +75,9 @@ static void echo(int fd)
 	}
 }
 
-static uint16_t start_target(void)
+static uint16_t start_target(uint16_t port)
 {
-	int fd = open_socket();
+	int fd = open_socket(port);
 	struct sockaddr_in at;
 	socklen_t len = sizeof at;
 
@@ -150,12 +131,14 @@ static void send_some(int fd, int n)
 }
 
 /* Is it from our target? Whoever knows a port may write to it, and when a program under test gives one
- * up that another one takes, somebody does. What our target sends back is what we sent. */
+ * up that another one takes, somebody does: that has another head, or through a tunnel another size. What our
+ * target sends back is what we sent. */
 static bool is_ours(const unsigned char *datagram, size_t n)
 {
 	size_t skip = load.bytes < 4 ? load.bytes : 4;
 
-	if (n < load.head_len || memcmp(datagram, load.head, load.head_len) != 0)
+	if (n < load.head_len || memcmp(datagram, load.head, load.head_len) != 0 ||
+	    (load.head_len == 0 && n != load.bytes))
 		return false;
 	if (n != load.head_len + load.bytes ||
 	    memcmp(datagram + load.head_len + skip, pattern + skip, load.bytes - skip) != 0)
@@ -178,9 +161,9 @@ static int take_some(int fd, int flags)
 
 static void run_window(int window, uint64_t end)
 {
-	int fd = open_socket(), out = 0;
+	int fd = open_socket(0), out = 0;
 
-	while (micros() < end) {
+	while (microseconds() < end) {
 		struct pollfd look = { .fd = fd, .events = POLLIN };
 
 		for (; out < window; out += window - out < BURST ? window - out : BURST)
@@ -211,10 +194,10 @@ static void run_clients(int count, uint64_t end)
 	for (int i = 0; i < count; i++) {
 		struct epoll_event event = { .events = EPOLLIN };
 
-		event.data.fd = fds[i] = open_socket();
+		event.data.fd = fds[i] = open_socket(0);
 		epoll_ctl(ep, EPOLL_CTL_ADD, fds[i], &event);
 	}
-	while (micros() < end) {
+	while (microseconds() < end) {
 		int out = count;
 
 		for (int i = 0; i < count; i++)
@@ -234,15 +217,12 @@ static void run_clients(int count, uint64_t end)
 
 int main(int argc, char **argv)
 {
-	struct rlimit files;
 	uint16_t target;
 	uint64_t began;
 
-	if (argc != 6)
-		errx(1, "usage: udp_load PORT window|clients BYTES NUMBER MILLISECONDS");
-	getrlimit(RLIMIT_NOFILE, &files);
-	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
+	if (argc < 6)
+		errx(1, "usage: udp_load PORT window|clients BYTES NUMBER MILLISECONDS [TARGET]");
+	raise_nofile();
 	load.bytes = (size_t)atoi(argv[3]);
 	if (load.bytes > 2048)
 		errx(1, "at most 2048 bytes");
@@ -250,20 +230,20 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < BYTES_MAX; i++)
 		pattern[i] = (unsigned char)(i * 7 + i / 256);
 
-	target = start_target();
+	target = start_target((uint16_t)(argc > 6 ? atoi(argv[6]) : 0));
 	load.to = loopback((uint16_t)(atoi(argv[1]) ? atoi(argv[1]) : target));
-	if (atoi(argv[1])) {
+	if (atoi(argv[1]) && argc == 6) {
 		unsigned char head[HEAD] = { 0, 0, 0, 1, 127, 0, 0, 1, (unsigned char)(target >> 8), (unsigned char)target };
 
 		memcpy(load.head, head, HEAD);
 		load.head_len = HEAD;
 	}
-	began = micros();
+	began = microseconds();
 	if (strcmp(argv[2], "window") == 0)
 		run_window(atoi(argv[4]), began + (uint64_t)atoi(argv[5]) * 1000);
 	else
 		run_clients(atoi(argv[4]), began + (uint64_t)atoi(argv[5]) * 1000);
 	printf("%llu %llu %llu\n", (unsigned long long)load.back, (unsigned long long)load.lost,
-	       (unsigned long long)(micros() - began));
+	       (unsigned long long)(microseconds() - began));
 	return 0;
 }

@@ -1,0 +1,92 @@
+"""What the report must show, and whether it does: each claim compares medians of one run.
+
+Limits for CPU time are of one machine, and the peers' versions of peers/.
+"""
+import contestants
+
+BULK = {  # method: (of shadowsocks-libev, of shadowsocks-rust)
+    "aes-256-gcm": (0.47, 0.72), "aes-128-gcm": (0.13, 0.70), "chacha20-ietf-poly1305": (0.65, 0.75),
+    "2022-blake3-aes-256-gcm": (None, 0.72), "aes-256-cfb": (0.50, 0.45), "aes-256-ctr": (0.35, 0.75),
+    "camellia-256-cfb": (0.95, 1.15),
+}
+MANY = {"aes-256-gcm": 0.80, "aes-128-gcm": 0.80, "2022-blake3-aes-256-gcm": 0.80}  # of rust, at 8 streams
+OF_PLAIN = {False: 1.45, True: 1.75}  # of the forwarder; with AES-NI alone
+SHORT = {"100 x 500 KB": (1.0, 0.9), "500 x 50 KB": (1.2, 0.75), "1000 x 5 KB": (1.1, 0.85)}  # rate, CPU of the best
+
+
+def is_ours(name):
+    return name.startswith("ours")
+
+
+def peers_of(figures):
+    return {name: row for name, row in figures.items() if not is_ours(name) and name != contestants.PLAIN}
+
+
+def ours_of(figures, forced=False):
+    return {name: row for name, row in figures.items()
+            if is_ours(name) and (forced or contestants.FORCED not in name)}
+
+
+def claim(text, value, limit, at_least=False):
+    return {"claim": text, "value": value, "limit": limit, "at_least": at_least,
+            "holds": value >= limit if at_least else value <= limit}
+
+
+def bulk_claims(results):
+    for method, load in results.tables("bulk"):
+        figures = results.figures("bulk", method, load)
+        libev, rust = BULK.get(method, (None, None))
+        if load.startswith("8"):
+            rust = max(MANY.get(method, 0), rust or 0) or None
+        for name, row in ours_of(figures).items():
+            for peer, limit in (("shadowsocks-libev", libev), ("shadowsocks-rust", rust)):
+                if limit and peer in figures:
+                    yield claim(f"{name}: {method}, {load}, CPU of {peer}", row["cpu"] / figures[peer]["cpu"], limit)
+        if method == "aes-256-gcm":
+            for name, row in ours_of(figures, forced=True).items():
+                if "of_plain" in row:
+                    limit = OF_PLAIN[contestants.FORCED in name]
+                    yield claim(f"{name}: {method}, {load}, CPU of the forwarder", row["of_plain"], limit)
+
+
+def short_claims(results):
+    for method, load in results.tables("short"):
+        figures = results.figures("short", method, load)
+        peers, (rate, cpu) = peers_of(figures).values(), SHORT.get(load, (1, 1))
+        for name, row in ours_of(figures).items():
+            yield claim(f"{name}: {load}, errors and timeouts %", row["errors"] + row["timeouts"], 0)
+            if not peers:
+                continue
+            best = {key: choose(peer[key] for peer in peers)
+                    for key, choose in (("rate", max), ("cpu_us", min), ("p99", min))}
+            yield claim(f"{name}: {load}, rate of the best peer's", row["rate"] / best["rate"], rate, at_least=True)
+            yield claim(f"{name}: {load}, p99 of the best peer's", row["p99"] / best["p99"], 1)
+            yield claim(f"{name}: {load}, CPU of the best peer's", row["cpu_us"] / best["cpu_us"], cpu)
+
+
+def ping_claims(results):
+    for method, load in results.tables("ping"):
+        figures = results.figures("ping", method, load)
+        for name, row in ours_of(figures).items():
+            if best := [peer["p50"] for peer in peers_of(figures).values()]:
+                yield claim(f"{name}: {load}, p50 of the best peer's", row["p50"] / min(best), 1)
+            yield claim(f"{name}: {load}, longest exchange ms", row["longest"], 5)
+
+
+def other_claims(results):
+    for method, load in results.tables("workers"):
+        for name, row in results.figures("workers", method, load).items():
+            yield claim(f"{name}: {load}, CPU of two workers of one process", row["ratio"], 1.05)
+            yield claim(f"{name}: {load}, busier worker %", row["share"], 60)
+    for method, load in results.tables("heap"):
+        for name, row in ours_of(results.figures("heap", method, load)).items():
+            yield claim(f"{name}: allocations for each {load}", row["heap"] + row["maps"], 0)
+    for method, load in results.tables("memory"):
+        if load.startswith("each"):
+            for name, row in ours_of(results.figures("memory", method, load)).items():
+                worse = max(row["local"], row["server"])
+                yield claim(f"{name}: KiB for {load}", worse, 1.75)
+
+
+def judge(results):
+    return [found for kind in (bulk_claims, short_claims, ping_claims, other_claims) for found in kind(results)]

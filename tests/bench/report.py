@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The benchmark: ours and every peer that is here, in interleaved rounds, and a report of it as text, JSON and one
+page with charts, in build/bench.
+
+Sections: bulk, short, memory, udp, heap, ping, start, workers, account. Every load is bounded. Figures of a shared
+machine are to be read as ratios. Ours is measured as built in build/ and build/musl/, and both once more with no
+wider AES than AES-NI. Exits 1 if one of ours could not be measured; --must-hold also if a claim failed.
+"""
+import argparse
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import bench
+import claims
+import contestants
+import page
+from results import Results
+from sections import SECTIONS
+
+METHODS = ("aes-128-gcm,aes-256-gcm,chacha20-ietf-poly1305,2022-blake3-aes-256-gcm,aes-256-cfb,aes-256-ctr,"
+           "camellia-256-cfb,aes-128-cfb")
+UDP_METHODS = "aes-256-gcm,chacha20-ietf-poly1305,2022-blake3-aes-256-gcm"
+QUICK = {"rounds": 1, "bulk": "-n 24M", "methods": "aes-256-gcm", "udp_methods": "aes-256-gcm", "total": 200,
+         "exchanges": 20, "ping_ms": 200, "patience": 1, "connections": "20,100", "udp_ms": 100, "starts": 1, "worker_mib": 2}
+
+
+def words(text):
+    return [word for word in text.split(",") if word]
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--quick", action="store_true", help="small loads, one round: does it work?")
+    add("--sections", help=f"some of {','.join(SECTIONS)}")
+    add("--methods", default=METHODS, help="for bulk")
+    add("--one-method", default="aes-256-gcm", help="for what is measured with one method only")
+    add("--udp-methods", default=UDP_METHODS)
+    add("--peers", help="names, as in the report; all that are here if not given")
+    add("--build", action="append", default=[], metavar="NAME=DIR", help="one more build of ours, to compare with")
+    add("--rounds", type=int, default=5)
+    add("--bulk", default="-t 2", help="how long an iperf3 runs: -t SECONDS or -n BYTES")
+    add("--streams", default="1,8", help="of iperf3")
+    add("--total", type=int, default=4000, help="short connections in all")
+    add("--exchanges", type=int, default=300, help="of each size of a ping-pong, at most")
+    add("--ping-ms", type=int, default=2000, help="of each size of a ping-pong, at most")
+    add("--patience", type=int, default=5, help="seconds that programs have to close what they held")
+    add("--connections", default="1000,9900", help="held for memory; two descriptors each")
+    add("--udp-ms", type=int, default=1000, help="of a load of datagrams")
+    add("--starts", type=int, default=20)
+    add("--worker-mib", type=int, default=32, help="of each of 16 streams to workers")
+    add("--must-hold", action="store_true", help="exit 1 if a claim does not hold")
+    add("--out", default=str(bench.kit.BUILD / "bench"))
+    first = parser.parse_known_args()[0]
+    if first.quick:
+        parser.set_defaults(**QUICK)
+    options = parser.parse_args()
+    options.methods, options.udp_methods = words(options.methods), words(options.udp_methods)
+    options.peers = options.peers and words(options.peers)
+    options.streams = [int(word) for word in words(options.streams)]
+    options.connections = [int(word) for word in words(options.connections)]
+    options.sections = words(options.sections) if options.sections else list(SECTIONS)
+    if unknown := [name for name in options.sections if name not in SECTIONS]:
+        parser.error(f"there is no section {unknown[0]}")
+    return options
+
+
+def builds(options):
+    """Folders of executables by name; each may have its twin with AES-NI alone."""
+    found = {"ours": bench.kit.BUILD, "ours musl": bench.kit.BUILD / "musl"}
+    for word in options.build:
+        name, _, folder = word.partition("=")
+        found[f"ours {name}"] = pathlib.Path(folder).resolve()
+    return found
+
+
+def head(results):
+    iperf3 = subprocess.run(["iperf3", "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+    versions = ", ".join(f"{peer.name} {peer.version}" for peer in results.peers)
+    return {
+        "command": " ".join(["tests/bench/report.py", *sys.argv[1:]]), "at": time.strftime("%Y-%m-%d %H:%M %Z"),
+        **bench.facts(), "load at the end": f"{os.getloadavg()[0]:.1f}", "contestants": versions, "tools": iperf3,
+        "rounds": results.options.rounds,
+    }
+
+
+def write(results, folder):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    facts, judged = head(results), claims.judge(results)
+    (folder / "report.txt").write_text(page.text(results, facts, judged))
+    (folder / "report.json").write_text(page.data(results, facts, judged))
+    (folder / "report.html").write_text(page.page(results, facts, judged))
+    return judged
+
+
+def conclude(results, judged):
+    """The counts, and the exit status."""
+    rows = results.rows.values()
+    failed = [row for row in rows if row["error"] and claims.is_ours(row["contestant"])]
+    empty = [name for name in results.options.sections
+             if not any(row["section"] == name and row["samples"] for row in rows) and name != "account"]
+    for name in empty:
+        print(f"FAIL {name}: nothing was measured")
+    bad = [row for row in judged if not row["holds"]]
+    print(f"{len(judged) - len(bad)} of {len(judged)} claims hold; {results.options.out}/report.html")
+    measured = sum(bool(row["samples"]) for row in rows)
+    print(f"{measured} passed, {len(failed) + len(empty)} failed, {len(results.absent)} skipped")
+    return 1 if failed or empty or (results.options.must_hold and bad) else 0
+
+
+def main():
+    options = parse()
+    bench.kit.raise_nofile()
+    with contextlib.ExitStack() as place:
+        tools = place.enter_context(tempfile.TemporaryDirectory(prefix="ss-bench-"))
+        for name in bench.PROGRAMS:
+            bench.compile_load(tools, name)
+        peers, absent = contestants.field(builds(options), options.peers, tools)
+        results = Results(options, tools, peers)
+        results.absent = absent
+        for name in options.sections:
+            began = time.monotonic()
+            SECTIONS[name].run(results)
+            print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
+            judged = write(results, options.out)
+    return conclude(results, judged)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

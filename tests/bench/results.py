@@ -1,0 +1,132 @@
+"""The results of a report, and the contest: everybody in turn, round after round, so that what disturbs the machine
+disturbs all of them.
+
+A result is one contestant with one load of one method: samples, of which the medians count, or why there are none.
+"""
+import contextlib
+import subprocess
+
+import bench
+import kit
+
+
+class Failed(Exception):
+    """A contestant did not do what was asked; the text says what."""
+
+
+class Results:
+    def __init__(self, options, tools, peers):
+        self.options, self.tools, self.peers = options, tools, peers
+        self.rows, self.commands, self.notes = {}, {}, {}
+
+    def row(self, section, method, load, name):
+        key = (section, method, load, name)
+        return self.rows.setdefault(key, {
+            "section": section, "method": method, "load": load, "contestant": name, "samples": [], "error": None})
+
+    def add(self, section, method, load, name, sample):
+        self.row(section, method, load, name)["samples"].append(sample)
+
+    def failed(self, section, method, load, name, error):
+        words = str(error).strip() or type(error).__name__
+        self.row(section, method, load, name)["error"] = words.split("\n")[-1][:200]
+        print(f"FAILED {section}: {name}, {method}, {load}: {words.splitlines()[-1][:200]}", flush=True)
+
+    def note(self, name, text):
+        """Something a reader of the figures of this contestant must know."""
+        notes = self.notes.setdefault(name, [])
+        if text not in notes:
+            notes.append(text)
+
+    def keep_command(self, section, method, chain):
+        for role, command in chain.commands.items():
+            self.commands.setdefault(chain.peer.name, {}).setdefault(f"{section}, {role}", command)
+        for text in chain.notes:
+            self.note(chain.peer.name, text)
+
+    def figures(self, section, method=None, load=None):
+        """{contestant: {metric: median}} of one table; those that failed have none."""
+        found = {}
+        for (s, m, l, name), row in self.rows.items():
+            if s == section and m == method and l == load and row["samples"]:
+                found[name] = medians(row["samples"])
+        return found
+
+    def tables(self, section):
+        """(method, load) in the order in which they were measured."""
+        return list(dict.fromkeys((m, l) for s, m, l, _ in self.rows if s == section))
+
+
+def medians(samples):
+    return {
+        key: bench.median([sample[key] for sample in samples])
+        for key, value in samples[0].items() if isinstance(value, (int, float))
+    }
+
+
+def with_method(results, method, forced=False):
+    """Those who have the method as both; with those of ours that are held to AES-NI, or without."""
+    return [peer for peer in results.peers if peer.has("local", method) and peer.has("server", method)
+            and (forced or not getattr(peer, "forced", False))]
+
+
+def run_tool(argv, within):
+    """What a load program prints; Failed if it does not end well."""
+    argv = [str(word) for word in argv]
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=within)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"not done within {within} s") from None
+    if done.returncode:
+        raise Failed(done.stderr.strip() or done.stdout.strip()[-200:] or f"{argv[0]} failed")
+    return done.stdout
+
+
+def attempt(results, section, method, load, peer, function, *arguments):
+    """function(stage, peer, *arguments) on a stage of its own; what it raises is the result."""
+    with kit.Stage() as stage:
+        try:
+            return function(stage, peer, *arguments)
+        except (Failed, OSError, AssertionError) as error:
+            results.failed(section, method, load, peer.name, error)
+
+
+def started(results, stage, section, method, peers, start):
+    """The chains that could be started, by name."""
+    chains = {}
+    for peer in peers:
+        try:
+            chains[peer.name] = start(stage, peer)
+        except (AssertionError, OSError) as error:
+            results.failed(section, method, "start", peer.name, error)
+            continue
+        results.keep_command(section, method, chains[peer.name])
+    return chains
+
+
+def contest(results, section, method, loads, peers, start, measure, rounds=None):
+    """loads: (name, arguments of measure after the chain). Whoever fails a load is out of it."""
+    with contextlib.ExitStack() as place:
+        stage = place.enter_context(kit.Stage())
+        chains = started(results, stage, section, method, peers, start)
+        for load, arguments in loads:
+            names = list(chains)
+            for number in range(rounds or results.options.rounds):
+                turn = number % max(len(names), 1)
+                for name in names[turn:] + names[:turn]:
+                    try:
+                        results.add(section, method, load, name, measure(chains[name], *arguments))
+                    except (Failed, OSError) as error:
+                        results.failed(section, method, load, name, error)
+                        names.remove(name)
+            tell(results, section, method, load)
+
+
+def tell(results, section, method, load):
+    """A line while the work goes on."""
+    figures = results.figures(section, method, load)
+    if figures:
+        first = next(iter(next(iter(figures.values()))))
+        best = sorted(figures.items(), key=lambda item: item[1][first])
+        text = ", ".join(f"{name} {row[first]:.4g}" for name, row in best)
+        print(f"{section:8} {method:24} {load:22} {first}: {text}", flush=True)

@@ -1,0 +1,9 @@
+"""The sections of the report, one a file: TITLE and TEXT, METRICS (key, heading with unit, format; the first one
+ranks), whether more of it is better, and run(results).
+"""
+from . import account, bulk, heap, memory, ping, short, start, udp, workers
+
+SECTIONS = {
+    "bulk": bulk, "short": short, "memory": memory, "udp": udp, "heap": heap, "ping": ping, "start": start,
+    "workers": workers, "account": account,
+}
