@@ -171,12 +171,16 @@ static-musl:
 	@$(MAKE) FLAVOUR=musl all
 	@sh tests/structure/is_static.sh build/musl/ss $(SIZE_MAX)
 
-# --- to be handed out: the static executable as an image for containers
+# --- to be handed out: the static executable as an image for containers; all there is, in build/dist,
+# also for the targets that TARGETS names
 
-.PHONY: image
+.PHONY: image dist
 image:
 	@$(MAKE) FLAVOUR=musl all
 	@sh dist/image.sh build/musl/ss build/image.tar shadowsocks:$(VERSION)
+dist: image
+	@for target in $(TARGETS); do $(MAKE) static-musl TARGET=$$target || exit; done
+	@sh dist/release.sh $(VERSION) build/dist $(TARGETS)
 
 # --- install
 
@@ -352,7 +356,7 @@ valgrind: all $(wanted)
 # makes it all once more, elsewhere, and compares.
 .PHONY: dist-check reproducible
 dist-check:
-	@$(MAKE) FLAVOUR=musl all
+	@$(MAKE) dist >/dev/null
 	@SS_BUILD=$(abspath build/musl) PYTHONPATH=tests/e2e $(TEST_PYTHON) -m pytest -vv -c tests/pytest.ini $(PYTEST_JOBS) tests/dist
 reproducible:
 	@sh tests/dist/twice.sh "$(MAKE)" "$(MUSL_CC)"

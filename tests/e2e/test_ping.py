@@ -1,5 +1,6 @@
 """ss-ping: a request through the server of a configuration, its stages, and what is wrong where it fails."""
 
+import base64
 import json
 import os
 import pathlib
@@ -118,6 +119,13 @@ def test_lost_datagrams(stage, ping):
     status, out, err = ping(client(server), "-U", target=names.address)
     assert status == 0 and lost, err
     assert float(re.search(r"in all (\d+)", out)[1]) >= 1000
+
+
+def test_a_link(stage, ping):
+    server = stage.server()
+    link = "ss://" + base64.urlsafe_b64encode(f"{METHOD}:{PASSWORD}".encode()).decode().rstrip("=")
+    done = run(f"{link}@127.0.0.1:{server.port}#name", "-L", ping.names.address)
+    assert done.returncode == 0 and done.stdout.startswith(f"TCP 127.0.0.1:{server.port} {METHOD}: "), done.stderr
 
 
 def test_every_server(stage, ping):
