@@ -1,5 +1,6 @@
 /*
- * See inbox.h. Both queues are bounded; what comes beyond stays in the kernel's or is lost there.
+ * See inbox.h. Both queues are bounded, in letters and in bytes: whoever may send here may send what is large and
+ * means nothing. What comes beyond stays in the kernel's or is lost there.
  */
 #include "applets/inbox.h"
 
@@ -18,6 +19,7 @@
 enum {
 	REQUESTS = 8192,   /* that wait */
 	ANSWERS = 8192,	   /* the same */
+	BYTES = 8 << 20,   /* of either */
 	RETRY = 5,	   /* ms until unsent answers are tried again */
 	PATIENCE = 5000,   /* ms until an answer is dropped */
 	DATAGRAM = 1 << 16 /* bytes of one */
@@ -76,9 +78,16 @@ static bool receive(struct inbox *inbox)
 		return errno != EAGAIN; /* what ICMP brings of those we have answered */
 	if (from.len <= sizeof(sa_family_t))
 		from.len = 0;
-	if (letter_keep(&inbox->requests, &from, bytes, (size_t)n))
+	if (letter_keep(&inbox->requests, &from, bytes, (size_t)n)) {
 		inbox->waiting++;
+		inbox->waiting_bytes += (size_t)n;
+	}
 	return true;
+}
+
+static bool has_room(const struct inbox *inbox)
+{
+	return inbox->waiting < REQUESTS && inbox->waiting_bytes < BYTES;
 }
 
 static void woken(struct source *source)
@@ -86,13 +95,14 @@ static void woken(struct source *source)
 	struct inbox *inbox = container_of(source, struct inbox, source);
 	struct letter *letter;
 
-	while (source->ready & READY_IN && inbox->waiting < REQUESTS && receive(inbox))
+	while (source->ready & READY_IN && has_room(inbox) && receive(inbox))
 		;
 	if (inbox->waiting > 0) {
 		letter = first(&inbox->requests);
 		if (inbox->take(inbox, &letter->with, letter->bytes, letter->n)) {
-			letter_drop(letter);
 			inbox->waiting--;
+			inbox->waiting_bytes -= letter->n;
+			letter_drop(letter);
 		}
 	}
 	if (inbox->waiting > 0 || source->ready & READY_IN)
@@ -137,8 +147,9 @@ static void try_again(struct timer *timer)
 				continue;
 			blocked = NULL;
 		}
-		letter_drop(letter);
 		inbox->unsent--;
+		inbox->unsent_bytes -= letter->n;
+		letter_drop(letter);
 	}
 	if (inbox->unsent > 0)
 		reactor_after(timer, RETRY);
@@ -146,19 +157,21 @@ static void try_again(struct timer *timer)
 
 void inbox_answer(struct inbox *inbox, const struct sender *to, const char *bytes, size_t n)
 {
+	bool room = inbox->unsent < ANSWERS && inbox->unsent_bytes < BYTES;
 	struct letter *letter;
 
 	if (to->len == 0)
 		return;
 	if (inbox->unsent == 0 && send_now(inbox, to, bytes, n))
 		return;
-	letter = inbox->unsent < ANSWERS ? letter_keep(&inbox->answers, to, bytes, n) : NULL;
+	letter = room ? letter_keep(&inbox->answers, to, bytes, n) : NULL;
 	if (!letter) {
 		log_warn("an answer is lost: too many wait for those who asked to take them");
 		return;
 	}
 	letter->due = reactor_now() + PATIENCE;
 	inbox->unsent++;
+	inbox->unsent_bytes += n;
 	if (!timer_pending(&inbox->retry))
 		reactor_after(&inbox->retry, RETRY);
 }

@@ -29,6 +29,7 @@ struct inbox {
 	struct list requests, answers; /* that wait */
 	unsigned waiting;	       /* requests */
 	unsigned unsent;	       /* answers */
+	size_t waiting_bytes, unsent_bytes;
 	char *path;		       /* of the socket, to be removed; or NULL */
 };
 

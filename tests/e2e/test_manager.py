@@ -1,4 +1,5 @@
 """ss-manager: what it answers, byte for byte, and that its ports are what it says they are."""
+import contextlib
 import json
 import os
 import signal
@@ -214,6 +215,24 @@ def test_burst(stage):
         ask.send("ping" if n % 2 else "list")
     thread.join(20)
     assert receiver == ["[\n]", "stat: {}"] * 500
+
+
+def test_flood_of_large_requests(stage, memory):
+    """What waits to be looked at is bounded in bytes, whoever sends it."""
+    program, ask = manager.start(stage, unix=False)
+    request = b'remove: {"server_port":"%s"}' % (b"x" * 60000)
+    with udp() as sock:
+        clock = kit.Clock()
+        while clock() < 1.5:
+            sock.sendto(request, ask.address)
+    ask.sock.settimeout(0.5)
+
+    def answers():
+        with contextlib.suppress(TimeoutError):
+            return ask("ping") == "stat: {}"
+
+    kit.eventually(answers, program.log)
+    assert int(program.status("VmHWM")) < 40 << 10
 
 
 def test_long_answers(stage):
