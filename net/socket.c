@@ -11,6 +11,7 @@
 #include "net/socket_platform.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
@@ -273,16 +274,25 @@ int socket_listen(const struct sockaddr *address, socklen_t len,
 	return fd >= 0 && listen(fd, BACKLOG) < 0 ? close_failed(fd) : fd;
 }
 
+/* What was passed to us may belong to another user, or be shared with nobody. */
+static bool is_refused_beside(int error)
+{
+	return error == EADDRINUSE || error == EACCES;
+}
+
 int socket_listen_beside(int fd, const struct socket_options *options, bool v6only)
 {
 	struct socket_options sharing = *options;
 	struct sockaddr_storage name;
 	socklen_t len = sizeof(name);
 
+	int own;
+
 	sharing.reuse_port = true;
 	if (getsockname(fd, (struct sockaddr *)&name, &len) < 0)
 		return -1;
-	return socket_listen((struct sockaddr *)&name, len, &sharing, v6only);
+	own = socket_listen((struct sockaddr *)&name, len, &sharing, v6only);
+	return own < 0 && is_refused_beside(errno) ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : own;
 }
 
 int socket_accept(int listener, const struct socket_options *options, struct sockaddr_storage *peer)

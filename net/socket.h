@@ -32,7 +32,8 @@ int socket_listen(const struct sockaddr *address, socklen_t len,
 		  const struct socket_options *options, bool v6only);
 
 /* Another one at the address of `fd`, which was opened with options->several or reuse_port: the kernel
- * spreads connections over both. fd, or -1 with errno. */
+ * spreads connections over both. If it was passed to us and its address is not to be shared, another
+ * descriptor of the same: whoever is first accepts. fd, or -1 with errno. */
 int socket_listen_beside(int fd, const struct socket_options *options, bool v6only);
 
 /* The next waiting connection, with the options of near sockets set; *peer is filled. fd, or -1

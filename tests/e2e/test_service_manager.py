@@ -1,6 +1,7 @@
 """What a service manager says and hears: sd_notify(3), sockets that it has bound (sd_listen_fds(3))."""
 
 import os
+import pathlib
 import signal
 import socket
 
@@ -130,6 +131,25 @@ def test_passed_sockets(stage):
     local = stage.local(server, mode="tcp_and_udp")
     assert kit.works(server, local)
     assert stage.add(Client(local.port)).echoes(stage.add(UdpTarget()), b"hello")
+
+
+def test_passed_to_workers(stage):
+    """A socket that cannot be bound beside is every worker's."""
+    port = kit.free_port()
+    server = started(stage, f"STREAM,127.0.0.1,{port} DGRAM,127.0.0.1,{port}", port, workers=3)
+    children = pathlib.Path(f"/proc/{server.pid}/task/{server.pid}/children")
+    workers = eventually(lambda: (all := children.read_text().split()) and len(all) == 3 and all, server.log)
+    for alone in workers:
+        others = [int(pid) for pid in workers if pid != alone]
+        for pid in others:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            assert kit.works(server), "by one worker alone"
+        finally:
+            for pid in others:
+                os.kill(pid, signal.SIGCONT)
+    os.kill(int(workers[0]), signal.SIGKILL)
+    assert kit.works(server)
 
 
 def test_passed_beside_others(stage):
