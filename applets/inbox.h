@@ -30,7 +30,7 @@ struct inbox {
 	unsigned waiting;	       /* requests */
 	unsigned unsent;	       /* answers */
 	size_t waiting_bytes, unsent_bytes;
-	char *path;		       /* of the socket, to be removed; or NULL */
+	char *path; /* of the socket, to be removed; or NULL */
 };
 
 /* The address of a Unix socket. False: the path is too long. */

@@ -1,6 +1,7 @@
 /*
  * See ports.h. To replace a port, a new service takes the old one's listeners over before the old one
- * ends: nobody who connects meanwhile is refused, and nobody else can take the port.
+ * ends: nobody who connects meanwhile is refused, and nobody else can take the port. Only one that is to listen at
+ * other addresses stops for that moment.
  */
 #include "applets/ports.h"
 
@@ -202,7 +203,7 @@ static bool wants(const struct port *port, bool datagrams)
 	return port->mode != (datagrams ? MODE_TCP_ONLY : MODE_UDP_ONLY);
 }
 
-static bool has(const struct port *port, bool datagrams)
+static unsigned has(const struct port *port, bool datagrams)
 {
 	return datagrams ? port->service.datagram_count : port->service.listener_count;
 }
@@ -259,26 +260,72 @@ static void say_shortage(const struct ports *ports, int error)
 			  ports->count, ports->applet->descriptors);
 }
 
+static void drop(struct ports *ports, struct port *port)
+{
+	ports->all[port->number] = NULL;
+	ports->count--;
+	service_end(&port->service);
+}
+
+/* Listen again where it has just been closed. What was closed may be in the reactor's queue for this turn, and stays as
+ * long as `fresh`, which never listened. */
+static void listen_again(struct ports *ports, struct port *old, struct port *fresh,
+			 const unsigned had[2])
+{
+	service_free(&fresh->service);
+	for (int datagrams = 0; datagrams < 2; datagrams++)
+		service_hand_over(&old->service, &fresh->service, datagrams);
+	if (complete(ports, old) == 0 && had[0] == has(old, false) && had[1] == has(old, true))
+		return;
+	log_error("port %u is lost: it cannot listen again where it did", old->number);
+	drop(ports, old);
+}
+
+/* Listen at other addresses than `old`, which may be in the way: it stops listening, and begins again if they cannot be
+ * had. */
+static int move(struct ports *ports, struct port *old, struct port *fresh)
+{
+	const unsigned had[2] = { has(old, false), has(old, true) };
+	int error;
+
+	service_close(&old->service);
+	error = complete(ports, fresh);
+	if (error) {
+		service_close(&fresh->service);
+		listen_again(ports, old, fresh, had);
+	}
+	return error;
+}
+
+/* Listen where `old` does. */
+static int succeed(const struct ports *ports, struct port *old, struct port *fresh)
+{
+	bool took[2] = { has(old, false) && wants(fresh, false),
+			 has(old, true) && wants(fresh, true) };
+	int error;
+
+	take_over(old, fresh);
+	error = complete(ports, fresh);
+	if (error)
+		give_back(old, fresh, took);
+	return error;
+}
+
+static int settle(struct ports *ports, struct port *old, struct port *fresh)
+{
+	if (!old)
+		return complete(ports, fresh);
+	if (same_addresses(old, fresh->own, fresh->own_count))
+		return succeed(ports, old, fresh);
+	return move(ports, old, fresh);
+}
+
 /* Put `fresh` in the place of `old` (NULL: none). */
 static enum port_result replace(struct ports *ports, struct port *old, struct port *fresh)
 {
-	bool took[2] = { false, false };
-	int error;
+	int error = settle(ports, old, fresh);
 
-	if (old && same_addresses(old, fresh->own, fresh->own_count)) {
-		took[0] = has(old, false) && wants(fresh, false);
-		took[1] = has(old, true) && wants(fresh, true);
-		take_over(old, fresh);
-	} else if (old) { /* the new addresses may be in the way of the old ones */
-		ports->all[old->number] = NULL;
-		ports->count--;
-		service_end(&old->service);
-		old = NULL;
-	}
-	error = complete(ports, fresh);
 	if (error) {
-		if (old)
-			give_back(old, fresh, took);
 		service_end(&fresh->service);
 		say_shortage(ports, error);
 		errno = error;
@@ -377,9 +424,7 @@ bool ports_remove(struct ports *ports, uint16_t number)
 
 	if (!port)
 		return false;
-	ports->all[number] = NULL;
-	ports->count--;
-	service_end(&port->service);
+	drop(ports, port);
 	*tally_of(ports->tally, number) = (struct traffic){ 0, 0 };
 	return true;
 }

@@ -132,6 +132,30 @@ def test_replace_fails(stage):
     assert kit.ending(lasting, within=5)[1] != "open"
 
 
+def test_other_addresses(stage):
+    """A port listens at other addresses, some of which it has already; or, if one is taken, where it did."""
+    _, ask = manager.start(stage)
+    port, target = kit.free_port(), stage.target()
+    assert ask.add(port, server="127.0.0.1", mode="tcp_and_udp") == "ok"
+    lasting = stage.socks(manager.client(stage, port), target)
+    assert manager.echoes(lasting)
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.2", port))
+        holder.listen()
+        assert ask.add(port, server=["127.0.0.1", "127.0.0.2"], mode="tcp_and_udp") == "port is not available"
+        assert ask.ports() == {port: manager.PASSWORD}
+        assert manager.echoes(lasting), "it is as it was"
+        assert manager.serves(stage, port, mode="tcp_and_udp")
+    assert ask.add(port, server=["127.0.0.1", "127.0.0.2"], mode="tcp_and_udp") == "ok"
+    for host in ("127.0.0.1", "127.0.0.2"):
+        peer = sip004.Peer(stage.connect(port, host=host), METHOD, manager.PASSWORD)
+        assert peer.open(target.host, target.port, b"ping").read(4) == b"ping"
+    assert ask.add(port, server="127.0.0.2", mode="tcp_and_udp") == "ok"
+    assert ask.add(port, server="127.0.0.1", mode="tcp_only") == "ok"
+    with udp("127.0.0.2", port), udp("127.0.0.1", port):
+        assert manager.serves(stage, port)
+
+
 def test_remove_cuts_its_own_sessions_only(stage):
     program, ask = manager.start(stage)
     ports, target = [kit.free_port() for _ in range(2)], stage.target()
