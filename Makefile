@@ -10,7 +10,7 @@ bindir ?= $(PREFIX)/bin
 mandir ?= $(PREFIX)/share/man
 FUZZ_SECONDS ?= 20
 FUZZ_RUNS ?= 1000000
-SIZE_MAX := 500000
+SIZE_MAX := 520000
 
 OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
