@@ -7,6 +7,7 @@
 
 #include "applets/redir.h"
 #include "core/command.h"
+#include "core/file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -163,9 +164,20 @@ static void route(struct run *run, unsigned family)
 	need(run, line, NULL);
 }
 
+/* Where IPv6 is switched off there is no way in either, nor can there be one. If it is switched on later,
+ * what is to come by TPROXY is dropped until the rules are applied again. */
+static bool ipv6_is_off(void)
+{
+	char text[2] = "0";
+
+	return file_read("/proc/sys/net/ipv6/conf/lo/disable_ipv6", text, sizeof(text)) > 0 &&
+	       text[0] == '1';
+}
+
 static bool routes(const struct nat_plan *plan, unsigned family)
 {
-	return (plan->udp_port || plan->tproxy) && !(family == 1 && plan->ipv4_only);
+	return (plan->udp_port || plan->tproxy) &&
+	       !(family == 1 && (plan->ipv4_only || ipv6_is_off()));
 }
 
 /* --- iptables */

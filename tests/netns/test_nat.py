@@ -4,6 +4,7 @@ that is to be proxied ever leaves otherwise. With nft, and with iptables as wher
 import collections
 import contextlib
 import itertools
+import pathlib
 import re
 import signal
 import socket
@@ -468,6 +469,32 @@ def test_the_rules_of_the_next(lab, stage, version, tool):
     assert tcp.sources == udp.sources == [lab.EXIT[version]]
     second.stop()
     assert not has_rules(lab, tool)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_ipv6_is_switched_off(lab, stage, tool):
+    """As on many routers, by sysctl: IPv4 is proxied; should IPv6 come back, nothing of it leaves unproxied."""
+    def switch(off):
+        with lab.router:
+            for where in "all", "default", "lo", "lan", "wan":
+                pathlib.Path("/proc/sys/net/ipv6/conf", where, "disable_ipv6").write_text(off)
+
+    switch("1")
+    tcp, udp = both(lab, stage, lab.TARGET[4])
+    redir = start_redir(lab, stage, args=["-T", "--nat", "--nat-opts", f"--{tool}"])
+    kit.eventually(lambda: "nat: the rules are in place" in redir.log(), redir.log)
+    assert echoes(tcp, lab.client) and udp.ask(lab.client, b"hello") == b"hello"
+    assert tcp.sources == udp.sources == [lab.EXIT[4]]
+    switch("0")
+    lab.router.ip("address", "add", "fd00:1::1/64", "dev", "lan", "nodad")
+    lab.router.ip("address", "add", "2a0e:66::1/64", "dev", "wan", "nodad")
+    lab.router.ip("-6", "route", "add", "default", "via", "2a0e:66::2")
+    tcp, udp = both(lab, stage, lab.TARGET[6])
+    with pytest.raises(OSError):
+        tcp.connect(lab.client, timeout=1)
+    assert unanswered(udp, lab.client) and tcp.sources == udp.sources == []
+    redir.stop()
+    assert TPROXY not in lab.router.ip("rule") and echoes(tcp, lab.client)
 
 
 @pytest.mark.parametrize("config, why", [
