@@ -165,6 +165,9 @@ static void plan_of(struct nat_request *request, const struct settings *settings
 
 	if (settings->nat_opts && nat_flags_text(request, settings->nat_opts, &reason) < 0)
 		die("nat_opts: %s", reason.text);
+	if (request->plan.tproxy && !settings->tproxy)
+		die("nat_opts: -T has no place here: give it to %s itself, which has to listen so",
+		    settings->name);
 	nat_take_settings(request, settings);
 	if (nat_complete(request, why, sizeof(why)) < 0)
 		die("nat: %s", why);

@@ -499,6 +499,7 @@ def test_ipv6_is_switched_off(lab, stage, tool):
 
 @pytest.mark.parametrize("config, why", [
     ({"nat_opts": "-b nonsense"}, "nat_opts: "), ({"nat_opts": "-f"}, "have no place here"),
+    ({"nat_opts": "-T"}, "-T has no place here"),
     ({"nat_opts": "-i /nowhere"}, "cannot open /nowhere"), ({"user": "no-such-user"}, "could not be found"),
 ])
 def test_redir_does_not_start(lab, stage, config, why):
