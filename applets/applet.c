@@ -11,6 +11,7 @@
 #include "core/options.h"
 #include "core/process.h"
 #include "core/reactor.h"
+#include "crypto/random.h"
 #include "net/socket_passed.h"
 
 #include <errno.h>
@@ -188,6 +189,8 @@ static void begin(int argc, char **argv)
 
 	socket_passed_open();
 	process_start();
+	if (random_source() == RANDOM_LATE)
+		log_warn("waiting until the system has gathered enough random bytes");
 	if (crypto_open() < 0)
 		die("the system gives no random bytes");
 	settings_read(settings, applet.kind->program, argc, argv);

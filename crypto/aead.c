@@ -29,7 +29,7 @@ static const struct aead *const methods[METHODS][CHOICES] = {
 
 int crypto_open(void)
 {
-	if (sodium_init() < 0)
+	if (random_source() == RANDOM_NONE || sodium_init() < 0)
 		return -1;
 	random_open();
 	return 0;

@@ -44,7 +44,8 @@ struct aead {
 		    const unsigned char tag[AEAD_TAG]);
 };
 
-/* Prepare the libraries. 0, or -1: no source of random bytes. Call once, before any other. */
+/* Prepare the libraries. 0, or -1: no source of random bytes. Call once, before any other. It waits
+ * where random_source() says so. */
 int crypto_open(void);
 
 /* The method of this name (any case) in its fastest available implementation, or NULL. */

@@ -15,4 +15,8 @@ void random_bytes(void *to, size_t n);
 /* Part of crypto_open(). */
 void random_open(void);
 
+/* What the system would do if it were asked for random bytes now: give them, wait until it has
+ * gathered enough since it was started, or fail. */
+enum random_source { RANDOM_READY, RANDOM_LATE, RANDOM_NONE } random_source(void);
+
 #endif
