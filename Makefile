@@ -64,6 +64,7 @@ libs := $(call package_libs,libsodium,-lsodium) $(call package_libs,mbedcrypto,-
 libs_files :=
 extra_objects :=
 
+# PF01: undefined behaviour includes reads and writes at odd addresses
 sanitize := -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 ifeq ($(FLAVOUR),plain)

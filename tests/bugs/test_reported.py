@@ -1,12 +1,13 @@
 """The shared collection of reported faults in comparable software: its checks that apply to what is
 built, run as they are.
 
-They lie in ../shared/bugs beside the repository, or where $SS_SHARED says. Left out are those that
-have no check.
+They lie in ../shared/bugs beside the repository, or where $SS_SHARED says. Cases that have no check
+there have tests of their own: in test_recipes.py, or where the rest of their matter is tested.
 """
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -23,6 +24,14 @@ AC01 AC03 AC07 DN03 DN05 DN09 CF03 CF05 CF09 CF13 CL01 CL03 PL01 PL03 PL05 PL07 
 """.split()
 
 pytestmark = pytest.mark.skipif(not CHECKS.exists(), reason=f"{CHECKS} is missing: set SS_SHARED")
+
+
+def test_none_is_forgotten():
+    """Each case is named where it is tested."""
+    cases = {path.stem for path in (SHARED / "bugs" / "cases").glob("*.json")}
+    files = [kit.ROOT / "Makefile", *(f for f in (kit.ROOT / "tests").rglob("*") if f.suffix in (".py", ".c", ".h"))]
+    named = {name for file in files for name in re.findall(r"(?<![A-Z])[A-Z]{2}\d\d(?!\d)", file.read_text())}
+    assert cases and not cases - named
 
 
 @pytest.mark.parametrize("case", CASES)

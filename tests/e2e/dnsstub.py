@@ -14,11 +14,11 @@ A, AAAA = 1, 28
 NOERROR, SERVFAIL, NXDOMAIN = 0, 2, 3
 
 
-def both_kinds(host):
-    """Sockets of a port that is free for TCP and UDP."""
+def both_kinds(host, port=0):
+    """Sockets of a port that is free for TCP and UDP; port: this one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for _ in range(100):
-        tcp, udp = socket.create_server((host, 0), family=family), socket.socket(family, socket.SOCK_DGRAM)
+        tcp, udp = socket.create_server((host, port), family=family), socket.socket(family, socket.SOCK_DGRAM)
         try:
             udp.bind((host, tcp.getsockname()[1]))
             return tcp, udp
@@ -29,12 +29,12 @@ def both_kinds(host):
 
 
 class DnsStub:
-    def __init__(self, table, delay=0.0, truncate=False, ttl=60, host="127.0.0.1"):
+    def __init__(self, table, delay=0.0, truncate=False, ttl=60, host="127.0.0.1", port=0):
         self.table, self.delay, self.truncate, self.ttl = table, delay, truncate, ttl
         self.asked = []  # (name, type) in order of arrival
         self.askers = set()  # addresses, over UDP
         self.ids = []  # of the questions over UDP
-        self.tcp, self.udp = both_kinds(host)
+        self.tcp, self.udp = both_kinds(host, port)
         self.port = self.tcp.getsockname()[1]
         self.udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)  # a thousand at once
         self.address = f"{host}:{self.port}"

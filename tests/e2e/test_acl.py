@@ -263,7 +263,7 @@ def both_kinds(stage, host):
 @pytest.mark.parametrize("host", BLOCKED)
 @pytest.mark.parametrize("spelled", [False, True], ids=["as it is", "as a name"])
 def test_blocked(stage, rules, host, spelled):
-    """Neither by TCP nor by UDP, however it is spelled; and the same list lets others through."""
+    """SE03: neither by TCP nor by UDP, however it is spelled; and the same list lets others through."""
     server = guarded(stage, rules, *LOCK)
     tcp, datagrams = both_kinds(stage, "0.0.0.0" if ":" not in host or "ffff" in host else "::")
     head = sip004.name_header(host, tcp.port) if spelled else header(host, tcp.port)
@@ -339,7 +339,7 @@ def test_stream_method_tells_nothing(stage, rules):
     ["[reject_all]", "[white_list]", "10.0.0.0/8"],
 ])
 def test_clients_that_are_not_served(stage, rules, lines):
-    """They meet the silence that strangers meet, and nothing answers their datagrams."""
+    """AC13: they meet the silence that strangers meet, and nothing answers their datagrams."""
     server = stage.server(acl=rules(*lines), **UDP)
     tcp, datagrams = both_kinds(stage, "127.0.0.1")
     peer = stage.peer(server, tcp.host, tcp.port, b"hello")

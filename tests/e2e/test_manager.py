@@ -81,7 +81,7 @@ def test_default_method(stage):
 @pytest.mark.parametrize("kind,mode", [("tcp", "tcp_only"), ("tcp", "tcp_and_udp"), ("udp", "tcp_and_udp"),
                                        ("udp", "udp_only")])
 def test_taken(stage, kind, mode):
-    """A port is not available as long as somebody has it, and nothing of it is held meanwhile."""
+    """MG13: a port is not available as long as somebody has it, and nothing of it is held meanwhile."""
     _, ask = manager.start(stage)
     port = kit.free_port()
     holder = socket.socket(type=socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM)

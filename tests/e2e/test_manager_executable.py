@@ -82,7 +82,7 @@ def test_no_program(stage):
 
 
 def test_arguments(stage, tmp_path):
-    """All that the manager was told is passed on, as words and through no shell."""
+    """MG09: all that the manager was told is passed on, as words and through no shell."""
     acl = tmp_path / "a c'l"
     acl.write_text("[accept_all]\n")
     args = ["-u", "-6", "--fast-open", "--no-delay", "-n", 4000, "--mtu", 1400, "-t", 77, "-d", "127.0.0.1", "--acl", acl]

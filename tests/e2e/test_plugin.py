@@ -315,7 +315,7 @@ def test_killed_above_a_script(stage, folder):
 
 
 def test_chatty(stage):
-    """What it writes is read, although most of it is left out."""
+    """PL13: what it writes is read, although most of it is left out."""
     s = server(stage, ";chatty=10485760")
     c = local(stage, s)
     assert echoes(stage, c)
@@ -325,7 +325,7 @@ def test_chatty(stage):
 
 
 def test_udp_beside_it(stage, folder):
-    """UDP does not go through the plugin: from the client to the server's own address."""
+    """UD17: UDP does not go through the plugin: from the client to the server's own address."""
     s = server(stage, f";record={folder}/record", mode="tcp_and_udp")
     c = local(stage, s, mode="tcp_and_udp")
     assert f"udp server listening at 127.0.0.1:{s.port}" in s.stdout()
@@ -377,7 +377,7 @@ def test_each_server_has_its_own(stage, folder):
 
 
 def test_strangers_ban_nobody(stage):
-    """All come from one address, which nothing is held against; and no line names it to those who ban."""
+    """PL11: all come from one address, which nothing is held against; and no line names it to those who ban."""
     s = server(stage)
     c = local(stage, s)
     for _ in range(50):
@@ -399,7 +399,7 @@ def test_no_loop_through_it(stage):
 
 
 def test_many_at_once(stage, folder):
-    """No two clients choose the same port, and none has a descriptor too many."""
+    """PL09: no two clients choose the same port, and none has a descriptor too many."""
     script = folder / "script"
     script.write_text(f'#!/bin/sh\necho $SS_LOCAL_PORT >>{folder}/ports; exec sleep 60\n')
     script.chmod(0o755)
@@ -421,7 +421,7 @@ def low_port():
 
 @pytest.mark.parametrize("port", [0, low_port], ids=["high", "low"])
 def test_user(stage, folder, port):
-    """It runs as the user that -a says, and has of root's rights only that to ports below 1024."""
+    """DM05: it runs as the user that -a says, and has of root's rights only that to ports below 1024."""
     if os.geteuid() != 0:
         pytest.skip("SKIPPED test_user: only root can become another user")
     shutil.copy(PLUGIN, folder / "plugin.py")

@@ -44,7 +44,7 @@ static void refuses_nonsense(void **state)
 	salts_close(NULL);
 }
 
-/* Remembered for 60 seconds, inclusive, and not longer. */
+/* EN02: remembered for 60 seconds, inclusive, and not longer. */
 static void a_minute(void **state)
 {
 	struct salts *salts = salts_open(1000);
