@@ -89,6 +89,9 @@ static void remove_port(struct manager *m, const struct json *object)
 	say(m, "ok");
 }
 
+static const char elsewhere[] =
+	"this port has a server of its own: add it again with the users it is to have";
+
 static void add_user(struct manager *m, const struct json *object)
 {
 	const char *name = request_text(object, "name"), *text = request_text(object, "password");
@@ -98,6 +101,8 @@ static void add_user(struct manager *m, const struct json *object)
 
 	if (!port || !name || !text) {
 		refuse(m, "it needs the server_port of a port that is there, name and password");
+	} else if (port->server) {
+		refuse(m, elsewhere);
 	} else if (secret_psk(port->method, text, strlen(text), key, &reason) < 0) {
 		refuse(m, reason.text);
 	} else if (!sodium_memcmp(key, port->service.key.key, port->service.key.key_len)) {
@@ -112,11 +117,14 @@ static void remove_user(struct manager *m, const struct json *object)
 {
 	const char *name = request_text(object, "name");
 	uint16_t number = request_port(object);
+	const struct port *port = m->ports->all[number];
 
-	if (name)
-		say_result(m, ports_remove_user(m->ports, number, name));
-	else
+	if (!name)
 		refuse(m, "it needs a server_port and a name");
+	else if (port && port->server)
+		refuse(m, elsewhere);
+	else
+		say_result(m, ports_remove_user(m->ports, number, name));
 }
 
 static void report(struct manager *m, const struct json *object)
