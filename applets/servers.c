@@ -62,17 +62,22 @@ static char *path_of(const struct manager *m, uint16_t number, const char *end)
 	return workdir_file(m->workdir, name);
 }
 
-/* A number in a file may be that of any process by now: a server has the file's name among its arguments. */
-static bool is_server(pid_t pid, const char *path)
+enum whose { NOBODYS, OTHERS, SERVERS };
+
+/* A number in a file may be that of any process by now: a server has the file's name among its arguments. One that is
+ * ending has none. */
+static enum whose whose(pid_t pid, const char *path)
 {
 	char name[NAME], arguments[4096];
 	ssize_t n;
 
 	if (pid <= 1)
-		return false;
+		return OTHERS;
 	snprintf(name, sizeof name, "/proc/%ld/cmdline", (long)pid);
 	n = file_read(name, arguments, sizeof arguments);
-	return n > 0 && memmem(arguments, (size_t)n, path, strlen(path) + 1);
+	if (n <= 0)
+		return NOBODYS;
+	return memmem(arguments, (size_t)n, path, strlen(path) + 1) ? SERVERS : OTHERS;
 }
 
 static pid_t read_pid(const char *path)
@@ -92,9 +97,33 @@ static void tell_to_end(struct manager *m, uint16_t number)
 	char *path = path_of(m, number, "pid");
 	pid_t pid = read_pid(path);
 
-	if (is_server(pid, path) && kill(pid, SIGTERM) == 0)
+	if (whose(pid, path) == SERVERS && kill(pid, SIGTERM) == 0)
 		m->servers->leaving[number] = pid;
 	free(path);
+}
+
+/* Which one of the port has been told to end and has not; 0: none. */
+static pid_t leaving(const struct manager *m, uint16_t number)
+{
+	pid_t *pid = &m->servers->leaving[number];
+	char *path;
+
+	if (!*pid)
+		return 0;
+	path = path_of(m, number, "pid");
+	if (kill(*pid, 0) < 0 || whose(*pid, path) == OTHERS)
+		*pid = 0;
+	free(path);
+	return *pid;
+}
+
+static bool lives(const struct server *server)
+{
+	char *path = path_of(server->manager, server->number, "pid");
+	bool is = server->state == RUNS && whose(server->pid, path) == SERVERS;
+
+	free(path);
+	return is;
 }
 
 /* A member of the file, unless there is no text. False: no memory. */
@@ -326,15 +355,17 @@ static void look(struct timer *timer)
 {
 	struct server *server = container_of(timer, struct server, timer);
 	struct manager *m = server->manager;
-	pid_t *before = &m->servers->leaving[server->number];
+	pid_t before = leaving(m, server->number);
+	uint64_t waited = reactor_now() - server->since;
 
-	if (m->servers->starting[server->number] || (*before && kill(*before, 0) == 0)) {
-		if (*before && reactor_now() - server->since >= PATIENCE)
-			kill(*before, SIGKILL);
+	/* Once killed it may be there still, if nobody waits for it. */
+	if (m->servers->starting[server->number] || (before && waited < 2 * PATIENCE)) {
+		if (before && waited >= PATIENCE)
+			kill(before, SIGKILL);
 		reactor_after(timer, LOOK);
 		return;
 	}
-	*before = 0;
+	m->servers->leaving[server->number] = 0;
 	if (!ports_are_free(m->ports, server->port)) {
 		give_up(server, "port is not available");
 		return;
@@ -375,7 +406,7 @@ bool servers_wants(const struct manager *m, const struct settings_place *place)
 	const struct port *old = m->ports->all[place->server_port];
 
 	return settings->executable || settings->top.plugin || place->plugin ||
-	       (old && old->server) || m->servers->leaving[place->server_port] ||
+	       (old && old->server) || leaving(m, place->server_port) ||
 	       m->servers->starting[place->server_port];
 }
 
@@ -392,7 +423,7 @@ void servers_put(struct manager *m, struct settings_place *place, bool configure
 		say(m, asks, "err");
 		return;
 	}
-	if (old && old->server && old->server->state == RUNS && !place->users &&
+	if (old && old->server && lives(old->server) && !place->users &&
 	    ports_is_same(m->ports, old, place)) {
 		say(m, asks, "ok");
 		return;

@@ -1,4 +1,5 @@
 """ss-manager --executable: a server of its own for each port, its files and its command line."""
+import base64
 import json
 import os
 import pathlib
@@ -51,6 +52,55 @@ def test_life(stage):
     last = pid_of(work, port)
     assert ask.remove(port) == "ok" and ask("list") == "[\n]"
     gone(last)
+
+
+def test_killed(stage):
+    """A port whose server is dead has one again when it is added again, as node managers do."""
+    _, ask, work = begin(stage)
+    port = kit.free_port()
+    assert ask.add(port) == "ok"
+    server = pid_of(work, port)
+    os.kill(server, signal.SIGKILL)
+    gone(server)
+    assert ask.add(port) == "ok" and pid_of(work, port) != server
+    assert manager.serves(stage, port)
+
+
+FAKE = """#!/bin/sh
+while [ "$1" != -f ]; do shift; done
+sh -c 'trap "exec sleep 600" TERM; echo $$ >"$1"; while :; do sleep 0.02; done' server "$2" >/dev/null 2>&1 &
+while ! [ -s "$2" ]; do sleep 0.02; done
+"""
+
+
+def test_number_of_another(stage, tmp_path):
+    """A process is not killed for having the number of a server that has ended."""
+    fake = tmp_path / "fake"
+    fake.write_text(FAKE)
+    fake.chmod(0o755)
+    _, ask, work = begin(stage, executable=fake)
+    port = kit.free_port()
+    assert ask.add(port) == "ok"
+    other = pid_of(work, port)
+    stage.callback(os.kill, other, signal.SIGKILL)
+    assert ask.remove(port) == "ok"
+    name = pathlib.Path(f"/proc/{other}/comm")
+    kit.eventually(lambda: name.read_text() == "sleep\n", "it has not become another program")
+    (work / f".shadowsocks_{port}.pid").unlink()
+    assert ask.add(port) == "ok"
+    assert alive(other)
+
+
+def test_users(stage):
+    """Whom its server would not know is not let in, nor said to be."""
+    _, ask, work = begin(stage, ["-m", "2022-blake3-aes-128-gcm"])
+    port, keys = kit.free_port(), [base64.b64encode(bytes([i] * 16)).decode() for i in range(3)]
+    users = [{"name": "ann", "password": keys[1]}]
+    assert ask.add(port, keys[0], users=users) == "ok"
+    assert ask("add_user", server_port=port, name="bob", password=keys[2]) == "err"
+    assert ask("remove_user", server_port=port, name="ann") == "err"
+    assert ask.add(port, keys[0], users=[{"name": "bob", "password": keys[2]}]) == "ok"
+    assert manager.serves(stage, port, f"{keys[0]}:{keys[2]}", method="2022-blake3-aes-128-gcm")
 
 
 def test_end(stage):
