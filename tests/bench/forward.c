@@ -24,7 +24,9 @@ enum { BATCH = 1 << 18, EVENTS = 64, TURN = 4, PATIENCE = 5 /* s, for the replie
 struct side {
 	struct side *other;
 	int fd;
-	bool in, out, ended;
+	bool in, out, hung_up, ended, queued;
+	struct side *next;   /* queued: there may be more, but others have their turn */
+	struct side *grave; /* closed, with its other: freed when no event and no queue knows it */
 	size_t held, at;
 	char *bytes;
 };
@@ -32,7 +34,16 @@ struct side {
 static char buffer[BATCH];
 static int epoll;
 static uint16_t hop, target;
-static struct side *closed; /* freed after the turn: an event of theirs may be under way */
+static struct side *queue, *closed;
+
+static void enqueue(struct side *side)
+{
+	if (side->queued)
+		return;
+	side->queued = true;
+	side->next = queue;
+	queue = side;
+}
 
 static void finish(struct side *side)
 {
@@ -44,9 +55,7 @@ static void finish(struct side *side)
 		close(both[i]->fd);
 		both[i]->fd = -1;
 	}
-	side->at = 0;
-	side->bytes = realloc(side->bytes, sizeof closed);
-	memcpy(side->bytes, &closed, sizeof closed);
+	side->grave = closed;
 	closed = side;
 }
 
@@ -55,7 +64,7 @@ static void bury(void)
 	while (closed) {
 		struct side *side = closed;
 
-		memcpy(&closed, side->bytes, sizeof closed);
+		closed = side->grave;
 		free(side->bytes);
 		free(side->other->bytes);
 		free(side->other);
@@ -85,8 +94,8 @@ static bool pass_on(struct side *from, const char *bytes, size_t n)
 	return true;
 }
 
-/* Move what can be moved from this side; false: the connection failed. *again: there may be more. */
-static bool move(struct side *from, bool *again)
+/* Move what can be moved from this side; false: the connection failed. */
+static bool move(struct side *from)
 {
 	for (int turn = 0; turn < TURN; turn++) {
 		if (from->held > 0 && from->other->out && !pass_on(from, from->bytes + from->at, from->held))
@@ -98,8 +107,8 @@ static bool move(struct side *from, bool *again)
 
 		if (n < 0 && errno != EAGAIN)
 			return false;
-		if (n < BATCH)
-			from->in = n == 0;
+		if (n < 0 || (n < BATCH && !from->hung_up)) /* an end that is near is not told again */
+			from->in = false;
 		if (n == 0) {
 			from->ended = true;
 			shutdown(from->other->fd, SHUT_WR);
@@ -107,19 +116,31 @@ static bool move(struct side *from, bool *again)
 			return false;
 		}
 	}
-	*again = true;
+	enqueue(from);
 	return true;
 }
 
 static void run(struct side *side)
 {
-	for (bool again = true; again;) {
-		again = false;
-		if (!move(side, &again) || !move(side->other, &again) ||
-		    (side->ended && side->other->ended && !side->held && !side->other->held)) {
-			finish(side);
-			return;
-		}
+	if (side->fd < 0)
+		return;
+	if (!move(side) || !move(side->other) ||
+	    (side->ended && side->other->ended && !side->held && !side->other->held))
+		finish(side);
+}
+
+/* Those that were queued when this began. */
+static void run_queue(void)
+{
+	struct side *side = queue;
+
+	queue = NULL;
+	while (side) {
+		struct side *next = side->next;
+
+		side->queued = false;
+		run(side);
+		side = next;
 	}
 }
 
@@ -191,7 +212,7 @@ int main(int argc, char **argv)
 	watch(&listening);
 	for (;;) {
 		struct epoll_event events[EVENTS];
-		int n = epoll_wait(epoll, events, EVENTS, -1);
+		int n = epoll_wait(epoll, events, EVENTS, queue ? 0 : -1);
 
 		for (int i = 0; i < n; i++) {
 			struct side *side = events[i].data.ptr;
@@ -201,11 +222,13 @@ int main(int argc, char **argv)
 					begin(fd);
 				continue;
 			}
+			side->hung_up |= (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
 			side->in |= (events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
 			side->out |= (events[i].events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
-			if (side->fd >= 0)
-				run(side);
+			run(side);
 		}
-		bury();
+		run_queue();
+		if (!queue)
+			bury();
 	}
 }

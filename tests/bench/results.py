@@ -58,9 +58,11 @@ class Results:
 
 
 def medians(samples):
+    """Of each figure that all samples have."""
     return {
         key: bench.median([sample[key] for sample in samples])
-        for key, value in samples[0].items() if isinstance(value, (int, float))
+        for key, value in samples[0].items()
+        if isinstance(value, (int, float)) and all(key in sample for sample in samples)
     }
 
 
