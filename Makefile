@@ -357,8 +357,7 @@ valgrind: all $(wanted)
 # makes it all once more, elsewhere, and compares.
 .PHONY: dist-check reproducible
 dist-check:
-	@$(MAKE) dist >/dev/null
-	@SS_BUILD=$(abspath build/musl) PYTHONPATH=tests/e2e $(TEST_PYTHON) -m pytest -vv -c tests/pytest.ini $(PYTEST_JOBS) tests/dist
+	@sh tests/dist/check.sh "$(MAKE)" "$(MUSL_CC)" $(TEST_PYTHON) -m pytest -vv -c tests/pytest.ini $(PYTEST_JOBS)
 reproducible:
 	@sh tests/dist/twice.sh "$(MAKE)" "$(MUSL_CC)"
 

@@ -63,10 +63,11 @@ struct nat_plan {
 	bool output_all;  /* to all targets but NAT_BYPASSED, even if listed_only */
 	bool listed_only; /* of all targets only NAT_PROXIED, less NAT_BYPASSED */
 	bool ipv4_only;
-	uint8_t who;	/* enum nat_who */
-	unsigned mark;	/* of what ss-redir sends to servers; REDIR_MARK is spared anyway */
-	char *extra;	/* conditions of iptables; NULL: none */
-	unsigned owner; /* the process whose rules they are; 0: nobody's in particular */
+	uint8_t who;   /* enum nat_who */
+	unsigned mark; /* of what ss-redir sends to servers; REDIR_MARK is spared anyway */
+	char *extra;   /* conditions of iptables; NULL: none */
+	char *nft_tcp, *nft_udp; /* of nft, for each protocol; NULL: none */
+	unsigned owner;		 /* the process whose rules they are; 0: nobody's in particular */
 };
 
 /* The owner's number, which no packet meets: the name of a chain, or the last rule of one. */

@@ -147,6 +147,10 @@ static const struct option_row rows[] = {
 	  HELP("w and a list: who is proxied alone; b: who is not; f: who is wholly") },
 	{ FLAG('e', NULL, "OPTIONS"), FIELD(STRING, plan.extra), .bits = OPTION_FILLED,
 	  HELP("further conditions, for iptables") },
+	{ FLAG(0, "nft-tcp", "RULE"), FIELD(STRING, plan.nft_tcp), .bits = OPTION_FILLED,
+	  HELP("further conditions of TCP, for nft") },
+	{ FLAG(0, "nft-udp", "RULE"), FIELD(STRING, plan.nft_udp), .bits = OPTION_FILLED,
+	  HELP("and of UDP") },
 	{ FLAG('o', NULL, NULL), FIELD(BOOL, plan.output),
 	  HELP("proxy what this machine itself sends, too") },
 	{ FLAG(0, "output-tcp", NULL), FIELD(BOOL, plan.output_tcp),
@@ -238,11 +242,11 @@ void nat_take_settings(struct nat_request *request, const struct settings *setti
 			request->servers[request->server_count++] = place->server[s];
 }
 
-/* What could end a line, or be more than words to iptables-restore. */
+/* What could end a line or a rule, or be more than words to iptables-restore. */
 static bool is_plain(const char *text)
 {
 	for (; *text; text++)
-		if (*text < ' ' || *text > '~' || strchr("\"'\\`$<", *text))
+		if (*text < ' ' || *text > '~' || strchr("\"'\\`$<;#", *text))
 			return false;
 	return true;
 }
@@ -259,8 +263,12 @@ static const char *mistake(const struct nat_request *request)
 		return "the port of ss-redir is missing: -l PORT, or -c FILE";
 	if (plan->mark == REDIR_MARK_REDIRECT || plan->mark == REDIR_MARK_TPROXY)
 		return "this fwmark is one of those that mean: to be proxied";
-	if (plan->extra && !is_plain(plan->extra))
-		return "-e takes letters, digits and signs, without quotes";
+	if ((plan->extra && !is_plain(plan->extra)) ||
+	    (plan->nft_tcp && !is_plain(plan->nft_tcp)) ||
+	    (plan->nft_udp && !is_plain(plan->nft_udp)))
+		return "-e, --nft-tcp and --nft-udp take letters, digits and signs, without quotes";
+	if ((plan->nft_tcp || plan->nft_udp) && (plan->extra || request->tool == NAT_IPTABLES + 1))
+		return "--nft-tcp and --nft-udp speak to nft: they cannot be used with iptables";
 	if (plan->extra && request->tool == NAT_NFT + 1)
 		return "-e speaks to iptables: it cannot be used with --nft";
 	return NULL;
@@ -285,6 +293,8 @@ int nat_complete(struct nat_request *request, char *why, size_t n)
 	plan->output |= plan->output_tcp || plan->output_all;
 	if (plan->extra)
 		request->tool = NAT_IPTABLES + 1;
+	if (plan->nft_tcp || plan->nft_udp)
+		request->tool = NAT_NFT + 1;
 	if (!nat_ipv6())
 		plan->ipv4_only = true;
 	for (unsigned i = 0; i < request->server_count; i++)

@@ -117,12 +117,16 @@ static void write_targets_but(FILE *to, const struct nat_plan *plan, const char 
 
 static void write_take(FILE *to, const struct nat_plan *plan)
 {
+	const char *tcp = plan->nft_tcp ? plan->nft_tcp : "";
+	const char *udp = plan->nft_udp ? plan->nft_udp : "";
+
 	fputs("\tchain take {\n", to);
 	if (plan->tcp_port)
-		fprintf(to, "\t\tmeta l4proto tcp meta mark set 0x%08x\n",
+		fprintf(to, "\t\tmeta l4proto tcp %s%smeta mark set 0x%08x\n", tcp, *tcp ? " " : "",
 			plan->tproxy ? REDIR_MARK_TPROXY : REDIR_MARK_REDIRECT);
 	if (plan->udp_port)
-		fprintf(to, "\t\tmeta l4proto udp meta mark set 0x%08x\n", REDIR_MARK_TPROXY);
+		fprintf(to, "\t\tmeta l4proto udp %s%smeta mark set 0x%08x\n", udp, *udp ? " " : "",
+			REDIR_MARK_TPROXY);
 	fputs("\t}\n\n", to);
 }
 

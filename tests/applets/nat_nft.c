@@ -213,6 +213,8 @@ static void listed_only(void **state)
 					   "ip6 daddr @bypassed6 return\n\t\tgoto take\n\t}",
 					   NULL };
 
+	char tcp[] = "tcp dport { 80, 443 }", udp[] = "udp dport 53";
+
 	(void)state;
 	assert_int_equal(nat_list_add(&plan.lists[NAT_SPARED], "192.168.1.3"), 0);
 	assert_int_equal(nat_list_add(&plan.lists[NAT_WHOLE], "192.168.1.4"), 0);
@@ -221,10 +223,15 @@ static void listed_only(void **state)
 	expect_order(whole);
 	expect_order(sources);
 	expect("meta l4proto tcp jump whereto\n");
+	expect("meta l4proto tcp meta mark set 0x53530001\n");
 	expect_not("chain own");
 	teardown(NULL);
 	plan.output_all = true;
+	plan.nft_tcp = tcp;
+	plan.nft_udp = udp;
 	write_plan(&plan);
+	expect("meta l4proto tcp tcp dport { 80, 443 } meta mark set 0x53530001\n");
+	expect("meta l4proto udp udp dport 53 meta mark set 0x53530002\n");
 	expect_order(own);
 	expect("meta l4proto tcp jump own\n");
 	nat_list_free(&plan.lists[NAT_SPARED]);

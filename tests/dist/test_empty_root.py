@@ -77,10 +77,10 @@ def test_orphans_are_reaped(start, tool):
     pid = box.first(server.pid)
     # the shell ends first; the orphan reads from a pipe, and so ends when we say so
     reader, writer = os.pipe()
-    subprocess.run(["nsenter", "-t", str(pid), "-p", "sh", "-c", "cat <&0 &"], check=True, timeout=20,
+    subprocess.run(["nsenter", "-t", str(pid), "-p", "sh", "-c", "exec 3<&0; cat <&3 &"], check=True, timeout=20,
                    stdin=reader, stdout=subprocess.DEVNULL)
     os.close(reader)
-    assert len(box.children(pid)) == 1
+    kit.eventually(lambda: len(box.children(pid)) == 1, "the orphan has come to it")
     os.close(writer)
     kit.eventually(lambda: not box.children(pid), "the orphan is gone, and is no zombie")
     assert server.alive()

@@ -195,6 +195,8 @@ TCP, UDP = ["-l", "1100"], ["-U", "-S", "t.example", "-L", "1100"]
     ({"redir_udp": "b", "local_default": "forward"}, ["-U", "-S", "t.example", "-L", "1200", "--listed-only"]),
     ({"redir_tcp": "a", "ifnames": ["br-lan", "wlan0"], "ipt_args": "-m owner --uid-owner 7"},
      [*TCP, "--listed-only", "-I", "br-lan", "-I", "wlan0", "-e", "-m owner --uid-owner 7"]),
+    ({"redir_tcp": "a", "nft_tcp_extra": "tcp dport { 80, 443 }", "nft_udp_extra": "udp dport 53"},
+     [*TCP, "--listed-only", "--nft-tcp", "tcp dport { 80, 443 }", "--nft-udp", "udp dport 53"]),
     ({"redir_tcp": "a", "dst_ips_bypass_file": "/dev/null/no", "dst_ips_forward_file": str(ROOT / "LICENSE"),
       "dst_default": "bypass"}, [*TCP, "--listed-only", "-W", str(ROOT / "LICENSE")]),
 ])  # fmt: skip
@@ -264,6 +266,7 @@ def lab():
     ({"dst_ips_forward": ["45.67.0.0/16"], "dst_ips_bypass": ["45.67.0.2"]}, (False, False, False, False)),
     ({"src_ips_forward": ["192.168.1.0/24"], "dst_ips_bypass": ["45.67.0.2"]}, (True, True, False, False)),
     ({"local_default": "forward", "ifnames": "wan"}, (False, False, True, False)),
+    ({"dst_default": "forward", "nft_tcp_extra": "tcp dport { 1, 2 }"}, (False, True, False, False)),
 ])  # fmt: skip
 def test_the_network_is_proxied(lab, tool, tmp_path, options, proxied):
     """ss-redir and ss-nat as the script starts them, between machines of the test's own."""
