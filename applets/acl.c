@@ -76,7 +76,10 @@ static int ask(const struct acl *acl, const char *path, const char *subject)
 	verdict = acl_target(acl, &target, NULL, &line);
 	print(path, subject, "a client's target", verdict, line);
 	verdict = acl_outbound(acl, &target, NULL, &line);
-	print(path, subject, "a server's target", verdict, line);
+	if (endpoint_resolvable(&target))
+		print(path, subject, "a server's target", verdict, line);
+	else
+		printf("%s as a server's target: refuse, as no host can have this name\n", subject);
 	if (endpoint_address(&target, &address)) {
 		verdict = acl_client(acl, &address, &line);
 		print(path, subject, "a server's client", verdict, line);

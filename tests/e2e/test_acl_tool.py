@@ -53,6 +53,15 @@ def test_rules_and_their_lines(tmp_path):
     assert lines["mapped as a server's target"] == "refuse, by line 8: ::ffff:127.0.0.0/104"
 
 
+def test_what_is_no_name(tmp_path):
+    """A server refuses them before it asks its rules: no resolver is to take them for an address."""
+    path = write(tmp_path, "[outbound_block_list]\n127.0.0.0/8\n")
+    for name in "127.1", "0x7f.0.0.1", "0177.0.0.1", "2130706433", "127.0.0.1..", "a b":
+        status, out, err = acl(path, name)
+        assert (status, err) == (0, "")
+        assert out.splitlines()[1] == f"{name} as a server's target: refuse, as no host can have this name"
+
+
 def test_a_rule_fit_for_terminals(tmp_path):
     path = write(tmp_path, b"a\\.test|\x1b]2J\xff" + b"x" * 5000 + b"\nb\\.test\n")
     _, out, _ = acl(path, "a.test", "b.test")
