@@ -104,6 +104,8 @@ static bool reload(void)
 		log_error("not reloaded, everything stays as it is: %s", reason.text);
 		return rules;
 	}
+	if (applet.settings.places_read && !applet_change_places(&applet))
+		return false;
 	if (applet.kind->reload)
 		applet.kind->reload(applet.services, &applet.settings);
 	return true;
@@ -114,9 +116,8 @@ static void on_reload(void)
 {
 	if (!reload())
 		return;
-	if (!applet.kind->reload && !applet.acl)
-		log_warn("%s can reload nothing yet: everything stays as it is",
-			 applet.settings.name);
+	log_info("reloaded: %s",
+		 applet.settings.config ? applet.settings.config : applet.settings.acl);
 	parts_reload();
 	if (applet.crew.works)
 		workers_signal(&applet.crew.workers, SIGHUP);

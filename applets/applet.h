@@ -39,7 +39,7 @@ struct applet_kind {
 	void (*configure)(struct service *service, const struct settings *settings, unsigned i);
 
 	/* The users in the settings are others now; NULL: there are none. */
-	void (*reload)(struct service *services, const struct settings *settings);
+	void (*reload)(struct service *const *services, const struct settings *settings);
 
 	/* The addresses that the i-th service, which is configured, listens on; their number. */
 	unsigned (*listen_on)(const struct service *service, const struct settings *settings,
@@ -50,6 +50,8 @@ struct applet_kind {
 };
 
 /* What ss-local and its like have in common: an upstream for each address of each place, one address to listen on. */
+struct upstreams *client_upstreams(const struct settings *settings); /* NULL: no memory */
+void client_forget_upstreams(struct upstreams *upstreams);
 void client_configure(struct service *service, const struct settings *settings, unsigned i);
 unsigned client_listen_on(const struct service *service, const struct settings *settings,
 			  unsigned i, const struct endpoint **at);

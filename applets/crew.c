@@ -90,7 +90,7 @@ static void take_listeners(struct applet *applet, unsigned place)
 	unsigned n = others(applet);
 
 	for (unsigned i = 0; i < applet->service_count; i++) {
-		struct service *service = &applet->services[i];
+		struct service *service = applet->services[i];
 
 		for (unsigned j = 0; j < service->listener_count; j++, spare += n) {
 			for (unsigned k = 0; k < n; k++)
@@ -110,7 +110,7 @@ static void take_services(struct applet *applet, unsigned place)
 	if (applet->engine.ledger)
 		ledger_start(applet->engine.ledger, place);
 	for (unsigned i = 0; i < applet->service_count; i++) {
-		struct service *service = &applet->services[i];
+		struct service *service = applet->services[i];
 
 		service->traffic = &traffic[i];
 		if (handover_place(&applet->engine.handover, i) != place)
@@ -230,7 +230,7 @@ struct traffic applet_traffic(const struct applet *applet, unsigned i)
 	struct traffic sum = { 0 };
 
 	if (!traffic)
-		return applet->services[i].counts;
+		return applet->services[i]->counts;
 	for (unsigned place = 0; place < applet->settings.workers; place++) {
 		sum.up += traffic[(size_t)place * applet->service_count + i].up;
 		sum.down += traffic[(size_t)place * applet->service_count + i].down;

@@ -54,13 +54,13 @@ static const char *listen_on(struct service *service, const struct endpoint *at,
 static unsigned addresses(const struct applet *applet, unsigned i, bool udp,
 			  const struct endpoint **at)
 {
-	const struct service *service = &applet->services[i];
+	const struct service *service = applet->services[i];
 
 	if (service_is_plugged(service, udp)) {
 		*at = &service->plugin->inner;
 		return 1;
 	}
-	return applet->kind->listen_on(&applet->services[i], &applet->settings, i, at);
+	return applet->kind->listen_on(applet->services[i], &applet->settings, i, at);
 }
 
 /* Listen on each of the addresses of the i-th service; how many it could. */
@@ -72,7 +72,7 @@ static unsigned listen_on_each(struct applet *applet, unsigned i, const char *li
 	char text[ENDPOINT_TEXT];
 
 	for (unsigned a = 0; a < n; a++) {
-		struct service *service = &applet->services[i];
+		struct service *service = applet->services[i];
 		bool only6 = applet_v6only(&at[a], at, n);
 		const char *why = listen_on(service, &at[a], only6, begin);
 
@@ -120,7 +120,7 @@ static bool is_plugins_business(const struct applet *applet, const struct upstre
 /* A server's name that does not exist is a mistake; one that nobody answers for may be known later. */
 void applet_check_upstreams(struct applet *applet)
 {
-	struct upstreams *upstreams = applet->services[0].upstreams; /* none, without services */
+	struct upstreams *upstreams = applet->service_count ? applet->services[0]->upstreams : NULL;
 
 	for (unsigned i = 0; upstreams && i < upstreams->count && !reactor_stopping(); i++) {
 		const struct endpoint *where = &upstreams->all[i].where;

@@ -4,6 +4,7 @@
  */
 #include "applets/running.h"
 
+#include "applets/secret.h"
 #include "core/log.h"
 #include "core/reactor.h"
 #include "net/acl.h"
@@ -144,7 +145,7 @@ struct users *applet_users(const struct settings_place *place)
 
 static void make_service(struct applet *applet, unsigned i)
 {
-	struct service *service = &applet->services[i];
+	struct service *service = applet->services[i];
 
 	applet_fill(applet, service);
 	service->number = i;
@@ -254,29 +255,31 @@ void applet_make(struct applet *applet)
 	}
 	applet_make_plugins(applet);
 	applet->services = calloc(applet->service_count + 1, sizeof(*applet->services));
+	for (unsigned i = 0; applet->services && i < applet->service_count; i++) {
+		applet->services[i] = malloc(sizeof(**applet->services));
+		if (!applet->services[i])
+			die("no memory for %u services", applet->service_count);
+		make_service(applet, i);
+	}
 	if (!applet->services)
 		die("no memory for %u services", applet->service_count);
-	for (unsigned i = 0; i < applet->service_count; i++)
-		make_service(applet, i);
 	open_guises(applet);
 }
 
-static void forget_service(const struct applet_kind *kind, struct service *service)
+void applet_free_service(struct service *service)
 {
-	if (kind->forget)
-		kind->forget(service);
 	if (service->key.users)
 		users_close(service->key.users);
-	if (service->upstreams)
-		sodium_memzero(service->upstreams, sizeof(*service->upstreams));
-	free(service->upstreams);
+	secret_forget(&service->key);
+	client_forget_upstreams(service->upstreams);
 	service_free(service);
+	free(service);
 }
 
 void applet_close(struct applet *applet)
 {
 	for (unsigned i = 0; i < applet->service_count; i++)
-		service_close(&applet->services[i]);
+		service_close(applet->services[i]);
 	engine_close(&applet->engine);
 	resolve_close();
 	reactor_close();
@@ -285,9 +288,11 @@ void applet_close(struct applet *applet)
 	replay_close(applet->packet_replay);
 	salts_close(applet->salts);
 	acl_close(applet->acl);
-	for (unsigned i = 0; i < applet->service_count; i++)
-		forget_service(applet->kind, &applet->services[i]);
-	sodium_memzero(applet->services, applet->service_count * sizeof(*applet->services));
+	for (unsigned i = 0; i < applet->service_count; i++) {
+		if (applet->kind->forget)
+			applet->kind->forget(applet->services[i]);
+		applet_free_service(applet->services[i]);
+	}
 	free(applet->services);
 	settings_free(&applet->settings);
 }

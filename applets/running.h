@@ -23,7 +23,7 @@ struct applet {
 	const struct applet_kind *kind;
 	struct settings settings;
 	struct engine engine;
-	struct service *services;
+	struct service **services; /* one for each place, in the order of the settings */
 	unsigned service_count;
 	unsigned long descriptors; /* that may be open */
 	uint32_t sessions;	   /* at once */
@@ -87,6 +87,12 @@ void applet_make(struct applet *applet);
 void applet_fill(struct applet *applet, struct service *service);
 void applet_lend(const struct applet *applet, struct wire_key *key);
 struct users *applet_users(const struct settings_place *place);
+
+/* The places in the settings are others now: services follow them, and no session is cut. False: there is
+ * no memory, and the program ends. (changes.c) */
+bool applet_change_places(struct applet *applet);
+/* Free a service, which is closed. */
+void applet_free_service(struct service *service);
 
 /* Bind all listeners. Dies if there is none. (listening.c) */
 void applet_listen(struct applet *applet);

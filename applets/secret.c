@@ -326,6 +326,27 @@ int secret_make(struct wire_key *key, const struct wire_method *method, const ch
 	return 0;
 }
 
+static void *copy(const void *from, size_t n)
+{
+	void *own = malloc(n ? n : 1);
+
+	return own ? memcpy(own, from, n) : NULL;
+}
+
+int secret_copy(struct wire_key *to, const struct wire_key *from)
+{
+	*to = *from;
+	if (from->identities)
+		to->identities =
+			copy(from->identities, from->identity_count * sizeof *from->identities);
+	if (from->schedule)
+		to->schedule = copy(from->schedule, stream_schedule(from->stream));
+	if (!from->identities == !to->identities && !from->schedule == !to->schedule)
+		return 0;
+	secret_forget(to);
+	return -1;
+}
+
 void secret_forget(struct wire_key *key)
 {
 	if (key->identities)

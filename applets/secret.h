@@ -52,7 +52,10 @@ int secret_psk(const struct wire_method *method, const char *text, size_t n, uns
 /* A fresh key, written as the method's family takes it. */
 void secret_fresh(const struct wire_method *method, char text[SECRET_TEXT]);
 
-/* Wipe a key that secret_make() has made, and its chain. */
+/* A key of its own, with what hangs on it: 0, or -1: no memory. */
+int secret_copy(struct wire_key *to, const struct wire_key *from);
+
+/* Wipe a key that secret_make() or secret_copy() has made, and its chain. */
 void secret_forget(struct wire_key *key);
 
 #endif

@@ -2,6 +2,8 @@
  * ss-server: the near side is sealed; the first opened bytes say where to go.
  */
 #include "applets/running.h"
+
+#include "applets/secret.h"
 #include "core/log.h"
 #include "net/handshake.h"
 #include "net/users.h"
@@ -38,31 +40,29 @@ static void configure(struct service *service, const struct settings *settings, 
 {
 	const struct settings_place *place = settings_place(settings, i);
 
-	service->key = place->key;
+	if (secret_copy(&service->key, &place->key) < 0)
+		die("no memory for the key of a server");
 	if (place->users && !(service->key.users = list_users(service, place)))
 		die("no memory for %u users", place->user_count);
 }
 
 /* Sessions keep the user they began with. */
-static void reload(struct service *services, const struct settings *settings)
+static void reload(struct service *const *services, const struct settings *settings)
 {
 	const struct settings_place *place;
 	unsigned count = 0;
 
 	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
-		struct users *fresh = place->users ? list_users(&services[i], place) : NULL;
+		struct users *fresh = place->users ? list_users(services[i], place) : NULL;
 
 		if (fresh)
-			services[i].key.users = users_replace(services[i].key.users, fresh);
+			services[i]->key.users = users_replace(services[i]->key.users, fresh);
 		else if (place->users)
 			log_error("not reloaded: no memory for %u users", place->user_count);
 		count += fresh ? place->user_count : 0;
 	}
 	if (count)
 		log_info("reloaded: %u users", count);
-	else if (!settings->acl)
-		log_warn("users and access control lists are reloaded, and there are none: "
-			 "everything stays as it is");
 }
 
 static unsigned count(const struct settings *settings)

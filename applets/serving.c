@@ -35,7 +35,7 @@ void applet_start(struct applet *applet)
 	if (applet->acl && !applet->kind->role->near_sealed)
 		splice_open(&applet->engine.splice);
 	for (unsigned i = 0; i < applet->service_count; i++)
-		if (service_start(&applet->services[i]) < 0)
+		if (service_start(applet->services[i]) < 0)
 			die("cannot watch the listeners: %s", strerror(errno));
 }
 
@@ -65,5 +65,5 @@ void applet_report(const struct applet *applet, const struct engine_state *state
 		salts += replay_count(applet->packet_replay);
 	engine_report(state, salts, applet->salts);
 	for (unsigned i = 0, said = 0; i < applet->service_count; i++)
-		report_users(&applet->services[i], &said);
+		report_users(applet->services[i], &said);
 }

@@ -99,6 +99,9 @@ struct settings_place {
 	char *password, *key_text;
 	const struct wire_key *kept; /* a reload: the key that options or environment gave */
 	struct settings_spot at, password_at, key_at; /* an element itself; its secrets */
+	/* After a reload that has changed places: 1 + the number that this one had (0: it is new), and that
+	 * of one which has gone and had the same addresses. */
+	unsigned was, heir_of;
 	bool disabled;
 	bool linked; /* where it is was said by a link, which later flags override */
 	char *acl;
@@ -168,7 +171,8 @@ struct settings {
 	unsigned dscp_rules;
 	struct settings_port *port_password;
 	unsigned ports;
-	bool ports_read; /* they, and `servers`, were read and are not looked at yet */
+	bool places_read; /* a reload has changed places, and nobody has acted on that yet */
+	bool ports_read;  /* they, and `servers`, were read and are not looked at yet */
 	char *manager_address, *executable, *workdir;
 
 	/* Between parsing and checking only. */
@@ -198,10 +202,11 @@ int settings_try(struct settings *settings, enum program program, int argc, char
 int settings_read_text(struct settings *settings, enum program program, const char *file,
 		       const char *text, size_t n, struct options_reason *reason);
 
-/* Read the file again, under the same options, and take from it the users of each place that has
- * some, or of a manager its ports: 0, or -1 with the reason, and everything is as it was. A file with which the program would
- * not start is refused whole, and so are users that begin or cease to be, and elements of `servers`
- * that come or go. Whatever else has changed stays as it was, and a warning names it. */
+/* Read the file again, under the same options, and take from it the places, if they have changed,
+ * the users of those that have not, or of a manager its ports: 0, or -1 with the reason, and everything is as it
+ * was. A file with which the program would not start is refused whole, and so are places that change where there
+ * are plugins, several workers, or what ss-redir has. Whatever else has changed stays as it was, and a warning
+ * names it. */
 int settings_reload(struct settings *settings, struct options_reason *reason);
 
 /* The i-th place that the program acts on, NULL after the last: the elements of `servers` that are

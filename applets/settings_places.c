@@ -291,6 +291,8 @@ static int finish(struct settings *s, struct settings_place *place, struct optio
 	warn_of_ports(place);
 	if (lacks_secret(place))
 		return 0; /* the manager's ports have their own */
+	if (place->kept && secret_copy(&place->key, place->kept) < 0)
+		return settings_fail(reason, OPTIONS_FATAL, "the settings do not fit into memory");
 	if (place->kept)
 		return places_make_users(s, place, place->kept->method, place->kept, reason);
 	if (secret_make(&place->key, place->method, place->password, place->key_text, server,

@@ -67,41 +67,34 @@ static int take(struct prints *prints, unsigned first, const char *front, const 
 	return 0;
 }
 
+/* What makes a place: whether that has changed is found out by settings_changes.c. */
+static bool is_of_place(const char *name)
+{
+	static const char *const names[] = { "server",	 "server_port",	  "method",
+					     "password", "password_file", "key" };
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 static int take_members(struct prints *prints, const struct options *o, const char *front,
 			const struct json *object)
 {
 	unsigned first = prints->count;
 
 	for (const struct json *j = object->first; j; j = j->next)
-		if (strcmp(j->name, "servers") && options_reads(o, j->name) &&
-		    take(prints, first, front, j) < 0)
+		if (strcmp(j->name, "servers") &&
+		    !(o->program != PROGRAM_MANAGER && is_of_place(j->name)) &&
+		    options_reads(o, j->name) && take(prints, first, front, j) < 0)
 			return -1;
 	return 0;
 }
 
-int prints_take(struct prints *prints, const struct options *o, enum program program,
-		const struct json *root)
+int prints_take(struct prints *prints, const struct options *o, const struct json *root)
 {
-	const struct json *servers = json_member(root, "servers");
-	struct settings_place none = { .servers = 0 };
-	struct options element = settings_element(&none, program, NULL);
-	unsigned i = 0;
-	char front[32];
-
-	if (take_members(prints, o, "", root) < 0)
-		return -1;
-	if (!servers || servers->type != JSON_ARRAY || !options_reads(o, "servers"))
-		return 0;
-	if (program == PROGRAM_MANAGER)
-		return 0;	       /* whatever they are, they count */
-	if (program == PROGRAM_SERVER) /* whether there are any */
-		return place_for(prints, prints->count, "servers") ? 0 : -1;
-	for (const struct json *j = servers->first; j; j = j->next) {
-		snprintf(front, sizeof front, "servers[%u].", i++);
-		if (take_members(prints, &element, front, j) < 0)
-			return -1;
-	}
-	return 0;
+	return take_members(prints, o, "", root);
 }
 
 static void tell(const char *name, char *names, size_t size)

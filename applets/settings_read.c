@@ -144,8 +144,7 @@ static int read_json(struct options *o, const char *file, const char *text, size
 		return settings_fail(o->reason, OPTIONS_FATAL, "%.300s:%u:%u: %s", file, error.line,
 				     error.column, error.text);
 	result = options_json(o, file, document.root);
-	if (result == 0 && prints &&
-	    prints_take(prints, o, (enum program)o->program, document.root) < 0)
+	if (result == 0 && prints && prints_take(prints, o, document.root) < 0)
 		result = settings_fail(o->reason, OPTIONS_FATAL, "no memory to read %.300s", file);
 	json_free(&document);
 	return result;

@@ -66,6 +66,15 @@ int places_exchange_users(struct settings *settings, struct settings *fresh,
 int tunnels_own(struct settings *settings);
 int tunnels_complete(struct settings *settings, struct options_reason *reason);
 
+/* settings_changes.c: what makes two places the same: where, how, and with which key; and the places in
+ * that order, twins in that of the file: their number. */
+int places_compare(const struct settings_place *a, const struct settings_place *b);
+unsigned places_sort(const struct settings *settings, const struct settings_place **sorted);
+/* Swap the places of a program that serves for those of `fresh`, noting which are the same. 0, or -1 with
+ * the reason, and nothing is changed. */
+int places_exchange(struct settings *settings, struct settings *fresh,
+		    struct options_reason *reason);
+
 /* Of a manager: swap the ports. */
 void places_exchange_ports(struct settings *settings, struct settings *fresh);
 
@@ -100,9 +109,8 @@ struct prints {
 	unsigned char key[32];
 };
 
-/* Note what `root` says about what these options read, but for users. 0, or -1: no memory. */
-int prints_take(struct prints *prints, const struct options *options, enum program program,
-		const struct json *root);
+/* Note what `root` says about what these options read, but for places and users. 0, or -1: no memory. */
+int prints_take(struct prints *prints, const struct options *options, const struct json *root);
 
 /* The names of what differs, separated by commas, cut: how many there are. */
 unsigned prints_compare(const struct prints *old, const struct prints *fresh, char *names,

@@ -102,94 +102,6 @@ int places_make_users(const struct settings *s, struct settings_place *place,
 
 /* --- other users, while the program runs */
 
-static int compare_addresses(const struct endpoint *a, const struct endpoint *b)
-{
-	if (a->port != b->port)
-		return a->port < b->port ? -1 : 1;
-	if (a->len != b->len || a->type != b->type)
-		return a->len * 256 + a->type - b->len * 256 - b->type;
-	return memcmp(a->host, b->host, a->len);
-}
-
-/* What makes two elements of `servers` the same: where, how, and with which key. */
-static int compare(const struct settings_place *a, const struct settings_place *b)
-{
-	int order = 0;
-
-	for (unsigned i = 0; !order && i < a->servers && i < b->servers; i++)
-		order = compare_addresses(&a->server[i], &b->server[i]);
-	if (!order)
-		order = (int)a->servers - (int)b->servers;
-	if (!order)
-		order = strcmp(a->method->name, b->method->name);
-	if (!order)
-		order = (int)a->mode - (int)b->mode;
-	return order ? order : memcmp(a->key.key, b->key.key, sizeof a->key.key);
-}
-
-/* Twins are in the order of the file. */
-static int by_place(const void *a, const void *b)
-{
-	struct settings_place *const *x = a, *const *y = b;
-	int order = compare(*x, *y);
-
-	return order ? order : (*x > *y) - (*x < *y);
-}
-
-static void sort_places(struct settings *s, struct settings_place **sorted)
-{
-	for (unsigned i = 0; i < s->enabled_count; i++)
-		sorted[i] = &s->elements[s->enabled[i]];
-	qsort(sorted, s->enabled_count, sizeof *sorted, by_place);
-}
-
-/* An element, of settings that the program has or that it has read, which has no match there. */
-static int no_match(const struct settings *s, const struct settings_place *place, const char *what,
-		    const struct settings_spot *at, struct options_reason *reason)
-{
-	char text[ENDPOINT_TEXT];
-
-	settings_fail(reason, OPTIONS_FATAL, "%.250s with %s %s: that takes a new start",
-		      endpoint_print(&place->server[0], text, sizeof text), place->method->name,
-		      what);
-	return settings_concerns(s, place, at, reason);
-}
-
-/* May the users of `next`, a place of `fresh`, follow those of `place`? */
-static int check_presence(const struct settings_place *place, const struct settings *fresh,
-			  const struct settings_place *next, struct options_reason *reason)
-{
-	if (!place->users == !next->users)
-		return 0;
-	settings_fail(reason, OPTIONS_FATAL, "%s: that takes a new start",
-		      place->users ? "there are no users any more"
-				   : "there were no users when the program was started");
-	return settings_concerns(fresh, next, &next->at, reason);
-}
-
-/* Both lists are sorted: is what they have the same? */
-static int match(const struct settings *s, struct settings_place **places,
-		 const struct settings *fresh, struct settings_place **next,
-		 struct options_reason *reason)
-{
-	static const struct settings_spot nowhere = { 0, 0 };
-
-	for (unsigned i = 0; i < s->enabled_count || i < fresh->enabled_count; i++) {
-		int order = i == s->enabled_count	? 1
-			    : i == fresh->enabled_count ? -1
-							: compare(places[i], next[i]);
-
-		if (order < 0)
-			return no_match(s, places[i], "has gone, or changed", &nowhere, reason);
-		if (order > 0)
-			return no_match(fresh, next[i], "is new, or has changed", &next[i]->at,
-					reason);
-		if (check_presence(places[i], fresh, next[i], reason) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 static void exchange_users(struct settings_place *a, struct settings_place *b)
 {
 	struct settings_user *users = a->users;
@@ -201,34 +113,33 @@ static void exchange_users(struct settings_place *a, struct settings_place *b)
 	b->user_count = count;
 }
 
-/* The top level may have changed in the file; the users must suit what it is. */
-static int check_top(struct settings *s, struct settings *fresh, struct options_reason *reason)
+/* Both are sorted, and have the same places in the same order. */
+static bool are_same(const struct settings_place **places, const struct settings_place **next,
+		     unsigned n)
 {
-	if (check_presence(&s->top, fresh, &fresh->top, reason) < 0)
-		return -1;
-	return places_make_users(fresh, &fresh->top, s->top.method, &s->top.key, reason);
+	for (unsigned i = 0; i < n; i++)
+		if (places_compare(places[i], next[i]) != 0 || !places[i]->users != !next[i]->users)
+			return false;
+	return true;
 }
 
 int places_exchange_users(struct settings *s, struct settings *fresh, struct options_reason *reason)
 {
-	size_t n = (size_t)s->enabled_count + fresh->enabled_count + 1;
-	struct settings_place **places, **next;
-	int result;
+	size_t n = 2 + (size_t)s->enabled_count + fresh->enabled_count;
+	const struct settings_place **places = calloc(n, sizeof *places), **next;
+	unsigned count;
+	int result = 0;
 
-	if (check_top(s, fresh, reason) < 0)
-		return -1;
-	places = malloc(n * sizeof *places);
 	if (!places)
 		return settings_fail(reason, OPTIONS_FATAL, "the servers do not fit into memory");
-	next = places + s->enabled_count;
-	sort_places(s, places);
-	sort_places(fresh, next);
-	/* Where there was no list, one is said to be without effect. */
-	result = s->element_count ? match(s, places, fresh, next, reason) : 0;
-	if (result == 0)
-		exchange_users(&s->top, &fresh->top);
-	for (unsigned i = 0; result == 0 && i < s->enabled_count; i++)
-		exchange_users(places[i], next[i]);
+	count = places_sort(s, places);
+	next = places + count;
+	if (places_sort(fresh, next) == count && are_same(places, next, count))
+		for (unsigned i = 0; i < count; i++)
+			exchange_users((struct settings_place *)places[i],
+				       (struct settings_place *)next[i]);
+	else
+		result = places_exchange(s, fresh, reason);
 	free(places);
 	return result;
 }

@@ -227,6 +227,12 @@ void engine_cut(struct engine *engine, const struct service *service, bool lost_
 		cut_assocs(&engine->assocs.order, service, lost_only);
 }
 
+void engine_cut_assocs(struct engine *engine, const struct service *service)
+{
+	if (service->assocs > 0)
+		cut_assocs(&engine->assocs.order, service, false);
+}
+
 void engine_count_live(struct engine *engine, const struct service *service)
 {
 	struct users *users = service->key.users;

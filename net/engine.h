@@ -76,6 +76,8 @@ void engine_close(struct engine *engine);
 
 /* End the sessions and associations of one service; or only those of users that its key has no more. */
 void engine_cut(struct engine *engine, const struct service *service, bool lost_only);
+/* The associations alone. */
+void engine_cut_assocs(struct engine *engine, const struct service *service);
 
 /* Find out what the live sessions and associations of a service have moved for its users. */
 void engine_count_live(struct engine *engine, const struct service *service);

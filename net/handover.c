@@ -125,14 +125,14 @@ static void woken(struct source *source)
 			return;
 		}
 		if (fd >= 0 && message.service < handover->service_count)
-			go_on(&handover->services[message.service], fd, message.socks);
+			go_on(handover->services[message.service], fd, message.socks);
 		else if (fd >= 0)
 			close(fd);
 	}
 	reactor_again(source);
 }
 
-int handover_start(struct handover *handover, unsigned place, struct service *services,
+int handover_start(struct handover *handover, unsigned place, struct service *const *services,
 		   unsigned service_count)
 {
 	handover->place = place;

@@ -22,7 +22,7 @@ struct handover {
 	unsigned place;	  /* of this worker */
 	int *boxes;	  /* of each worker: where it reads, and where the others write */
 	struct source source;
-	struct service *services;
+	struct service *const *services;
 	unsigned service_count;
 };
 
@@ -30,7 +30,7 @@ struct handover {
 int handover_open(struct handover *handover, unsigned workers);
 
 /* In a worker: take what comes for these services. 0, or -1 with errno. */
-int handover_start(struct handover *handover, unsigned place, struct service *services,
+int handover_start(struct handover *handover, unsigned place, struct service *const *services,
 		   unsigned service_count);
 void handover_close(struct handover *handover);
 

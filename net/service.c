@@ -424,12 +424,25 @@ static void bury(struct burial *burial)
 	service_release(container_of(burial, struct service, burial));
 }
 
-void service_end(struct service *service)
+static void end(struct service *service, bool cut)
 {
 	service->ended = true;
 	service->uses++; /* for this turn */
 	service->burial.bury = bury;
 	reactor_bury(&service->burial);
 	service_close(service);
-	engine_cut(service->engine, service, false);
+	if (cut)
+		engine_cut(service->engine, service, false);
+	else
+		engine_cut_assocs(service->engine, service); /* which need the sockets */
+}
+
+void service_end(struct service *service)
+{
+	end(service, true);
+}
+
+void service_retire(struct service *service)
+{
+	end(service, false);
 }

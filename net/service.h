@@ -107,6 +107,9 @@ void service_free(struct service *service);
  * last of them is buried, service->gone(service) is called, which may free it. */
 void service_end(struct service *service);
 
+/* The same, but its sessions live on, until they end by themselves. */
+void service_retire(struct service *service);
+
 /* A session or an association of the service is buried. */
 void service_release(struct service *service);
 
