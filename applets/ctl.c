@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "core/options.h"
 #include "core/reactor.h"
+#include "core/text.h"
 #include "net/resolve.h"
 #include "net/socket.h"
 
@@ -156,6 +157,18 @@ static void ask(struct ctl *ctl, size_t n)
 	die("no answer from %s", ctl->address);
 }
 
+/* Line by line, with nothing in it that a terminal obeys: whoever answers is trusted with no more. */
+static void print_answer(struct ctl *ctl)
+{
+	for (char *line = ctl->answer, *rest; line; line = rest) {
+		rest = strchr(line, '\n');
+		if (rest)
+			*rest++ = 0;
+		text_make_printable(line + strspn(line, "\t"));
+		puts(line);
+	}
+}
+
 static bool may_have_more(const struct ctl *ctl)
 {
 	return ctl->n > LONG;
@@ -215,10 +228,13 @@ static const char *port_of(const char *text)
 /* One word as the answer: the exit status. */
 static int say(struct ctl *ctl, size_t n)
 {
+	int status;
+
 	n += (size_t)snprintf(ctl->request + n, WORDS - n, "}");
 	ask(ctl, n < WORDS ? n : WORDS - 1);
-	puts(ctl->answer);
-	return strcmp(ctl->answer, "ok") ? FAILED : 0;
+	status = strcmp(ctl->answer, "ok") ? FAILED : 0;
+	print_answer(ctl);
+	return status;
 }
 
 static int add(struct ctl *ctl, char **words)
@@ -278,7 +294,7 @@ static int show(struct ctl *ctl, size_t n)
 {
 	ask(ctl, n);
 	do
-		puts(ctl->answer);
+		print_answer(ctl);
 	while (may_have_more(ctl) && receive(ctl, MORE));
 	return !strcmp(ctl->answer, "err") ? FAILED : 0;
 }
@@ -314,12 +330,13 @@ struct passed {
 	bool known;
 };
 
+/* 0 if there is none that may be a count. */
 static int64_t number_of(const struct json *object, const char *name)
 {
 	const struct json *j = json_member(object, name);
 	int64_t value;
 
-	return j && j->type == JSON_NUMBER && json_integer(j, &value) == 0 ? value : 0;
+	return j && j->type == JSON_NUMBER && json_integer(j, &value) == 0 && value > 0 ? value : 0;
 }
 
 static void show_port(const struct json *object, struct passed *all, unsigned seconds)
@@ -332,7 +349,7 @@ static void show_port(const struct json *object, struct passed *all, unsigned se
 		return;
 	last = &all[port];
 	if (last->known && (up != last->up || down != last->down))
-		printf("%-6" PRId64 "%14" PRId64 "%14" PRId64 "%12" PRId64 "\n", port,
+		printf("%-6" PRId64 " %13" PRId64 " %13" PRId64 " %11" PRId64 "\n", port,
 		       (up - last->up) / seconds, (down - last->down) / seconds,
 		       number_of(object, "connections"));
 	*last = (struct passed){ up, down, true };

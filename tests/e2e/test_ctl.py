@@ -1,6 +1,7 @@
 """ss-ctl: each command against a manager, and what it says when there is none."""
 import json
 import os
+import socket
 import subprocess
 import threading
 
@@ -70,6 +71,40 @@ def test_no_manager(tmp_path):
     assert done.returncode == 255 and "no manager" in done.stderr
     done = ctl("-a", f"127.0.0.1:{kit.free_port()}", "ping")
     assert done.returncode == 255 and "no answer" in done.stderr
+
+
+def answering(stage, tmp_path, *answers):
+    """The address of a manager that knows nothing but these, one after the other."""
+    sock = stage.add(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    sock.bind(str(tmp_path / "m"))
+    sock.settimeout(kit.PATIENCE)
+
+    def run():
+        for answer in answers:
+            sock.sendto(answer, sock.recvfrom(1 << 16)[1])
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    stage.callback(thread.join)
+    return tmp_path / "m"
+
+
+def test_what_a_terminal_obeys(stage, tmp_path):
+    """It is not passed on."""
+    assert says("-a", answering(stage, tmp_path, b"[\n\t\x1b[2J\xc2\x9b\r\xe2\x82\xac\n]"), "list") == "[\n\t?[2J???€\n]\n"
+
+
+def test_impossible_counts(stage, tmp_path):
+    """Numbers that no port can have."""
+    big, low = 2**63 - 1, -(2**63)
+    told = [b'{"ports":[{"port":1,"up":%d,"down":%d}]}' % pair for pair in ((low, big), (big, low))]
+    watching = subprocess.Popen([kit.BUILD / "ss-ctl", "-a", answering(stage, tmp_path, *told), "watch"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    stage.callback(watching.kill)
+    watching.stdout.readline()
+    assert watching.stdout.readline().split() == ["1", str(big), str(-big), "0"]
+    watching.terminate()
+    assert watching.communicate(timeout=5)[1] == ""
 
 
 def test_watch(stage, address):
