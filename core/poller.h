@@ -1,5 +1,5 @@
 /*
- * The seam between the reactor and the kernel: three functions, one file for each kind of kernel
+ * The seam between the reactor and the kernel: four functions, one file for each kind of kernel
  * (poller_epoll.c, poller_kqueue.c), picked by the Makefile. Only reactor.c includes this.
  */
 #ifndef CORE_POLLER_H
@@ -19,6 +19,10 @@ int poller_open(void);
  * edge, to this source from now on; it may have been reported to another before. NULL: report no
  * more, `fd` is about to be closed. 0, or -1 with errno. */
 int poller_watch(int poller, int fd, struct source *source, uint8_t wanted);
+
+/* The same for a descriptor that is watched already, by one call where poller_watch() would need
+ * two. */
+int poller_move(int poller, int fd, struct source *source, uint8_t wanted);
 
 /* Wait at most `ms` (-1: for ever); the events filled in, 0 after a signal. */
 int poller_wait(int poller, struct poller_event *events, int max, int64_t ms);

@@ -14,7 +14,7 @@ int poller_open(void)
 	return epoll_create1(EPOLL_CLOEXEC);
 }
 
-int poller_watch(int poller, int fd, struct source *source, uint8_t wanted)
+static struct epoll_event event_for(struct source *source, uint8_t wanted)
 {
 	struct epoll_event event = { .events = EPOLLET, .data.ptr = source };
 
@@ -22,6 +22,12 @@ int poller_watch(int poller, int fd, struct source *source, uint8_t wanted)
 		event.events |= EPOLLIN | EPOLLRDHUP | EPOLLPRI;
 	if (wanted & READY_OUT)
 		event.events |= EPOLLOUT;
+	return event;
+}
+
+int poller_watch(int poller, int fd, struct source *source, uint8_t wanted)
+{
+	struct epoll_event event = event_for(source, wanted);
 
 	/* Closing ends the watch by itself only if no child has a copy of the descriptor, be it between
 	 * fork and exec: otherwise events would go on to come, for a source that is gone. */
@@ -30,6 +36,13 @@ int poller_watch(int poller, int fd, struct source *source, uint8_t wanted)
 	if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0)
 		return 0;
 	return errno == EEXIST ? epoll_ctl(poller, EPOLL_CTL_MOD, fd, &event) : -1;
+}
+
+int poller_move(int poller, int fd, struct source *source, uint8_t wanted)
+{
+	struct epoll_event event = event_for(source, wanted);
+
+	return epoll_ctl(poller, EPOLL_CTL_MOD, fd, &event);
 }
 
 static uint8_t translate(uint32_t events)

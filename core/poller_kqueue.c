@@ -42,6 +42,11 @@ int poller_watch(int poller, int fd, struct source *source, uint8_t wanted)
 	return 0;
 }
 
+int poller_move(int poller, int fd, struct source *source, uint8_t wanted)
+{
+	return poller_watch(poller, fd, source, wanted);
+}
+
 static uint8_t translate(const struct kevent *event)
 {
 	uint8_t ready = event->filter == EVFILT_READ ? READY_IN : READY_OUT;

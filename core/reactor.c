@@ -165,8 +165,11 @@ int reactor_watch_input(struct source *source, int fd, void (*wake)(struct sourc
 
 int reactor_move(struct source *from, struct source *to, void (*wake)(struct source *))
 {
-	if (reactor_watch(to, from->fd, from->ready, wake) < 0)
+	if (poller_move(poller, from->fd, to, READY_IN | READY_OUT) < 0)
 		return -1;
+	set_fd(to, from->fd);
+	to->ready = from->ready;
+	to->wake = wake;
 	set_fd(from, -1);
 	return 0;
 }
