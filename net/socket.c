@@ -227,6 +227,7 @@ static int set_near(int fd, int family, const struct socket_options *options, bo
 	if (options->fast_open && set_number(fd, OPTION_FAST_LISTEN, FAST_BACKLOG) < 0)
 		fall_back(EXTRA_FAST_LISTEN);
 	set_buffers(fd, options->near_sndbuf, options->near_rcvbuf);
+	set_manners(fd, options);
 	return options->transparent ? origdst_allow(fd, family, !v6only) : 0;
 }
 
@@ -304,8 +305,9 @@ int socket_accept(int listener, const struct socket_options *options, struct soc
 	do
 		fd = accept4(listener, (struct sockaddr *)peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
-	if (fd >= 0)
-		set_manners(fd, options); /* the buffers come from the listener */
+	/* All comes from the listener; old kernels pass on nothing of multipath TCP's. */
+	if (fd >= 0 && options->multipath && !options->near_single)
+		set_manners(fd, options);
 	return fd;
 }
 
