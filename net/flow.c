@@ -448,6 +448,12 @@ static enum flow_result break_off(struct session *s, struct flow *f, const struc
 	return FLOW_WAITS;
 }
 
+/* Is the destination connected, as far as is known without asking? What was accepted is, and who has answered. */
+static bool knows_connected(const struct session *s, const struct flow *f)
+{
+	return !f->up || s->down_bytes > 0;
+}
+
 /* Nothing more comes from the source: pass the end on once all is written. */
 static enum flow_result finish(struct session *s, struct flow *f, const struct ends *e)
 {
@@ -457,7 +463,7 @@ static enum flow_result finish(struct session *s, struct flow *f, const struct e
 		return break_off(s, f, e);
 	/* With fast open the first bytes may be under way to a peer that has not answered: an end now would
 	 * take them back. */
-	if (!socket_connected(e->to->fd) && !(e->to->ready & READY_ERROR))
+	if (!knows_connected(s, f) && !socket_connected(e->to->fd) && !(e->to->ready & READY_ERROR))
 		return FLOW_WAITS;
 	shutdown(e->to->fd, SHUT_WR);
 	f->state = FLOW_SHUT;
