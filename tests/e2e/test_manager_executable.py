@@ -135,12 +135,12 @@ def test_arguments(stage, tmp_path):
     """MG09: all that the manager was told is passed on, as words and through no shell."""
     acl = tmp_path / "a c'l"
     acl.write_text("[accept_all]\n")
-    args = ["-u", "-6", "--fast-open", "--no-delay", "-n", 4000, "--mtu", 1400, "-t", 77, "-d", "127.0.0.1", "--acl", acl]
+    args = ["-u", "-6", "-i", "lo", "--fast-open", "--no-delay", "-n", 4000, "--mtu", 1400, "-t", 77, "-d", "127.0.0.1", "--acl", acl]
     program, ask, work = begin(stage, args)
     port = kit.free_port()
     assert ask.add(port) == "ok"
     words = pathlib.Path(f"/proc/{pid_of(work, port)}/cmdline").read_text().split("\0")[:-1]
-    for option, value in {"-n": "4000", "--mtu": "1400", "-t": "77", "-d": "127.0.0.1", "--acl": str(acl), "-s": "127.0.0.1",
+    for option, value in {"-n": "4000", "-i": "lo", "--mtu": "1400", "-t": "77", "-d": "127.0.0.1", "--acl": str(acl), "-s": "127.0.0.1",
                           "-f": str(work / f".shadowsocks_{port}.pid"),
                           "-c": str(work / f".shadowsocks_{port}.conf")}.items():
         assert words[words.index(option) + 1] == value

@@ -428,9 +428,9 @@ def test_user(stage, folder, port):
     s = stage.server(["-a", "nobody"], server_port=port() if port else kit.free_port(),
                      plugin=str(folder / "plugin.py"), plugin_opts=f"server;record={folder}/record")  # fmt: skip
     told = records(folder / "record")[0]
-    assert told["uid"] != 0
-    rights = re.search(r"CapEff:\s*(\w+)", pathlib.Path(f"/proc/{told['pid']}/status").read_text())[1]
-    assert int(rights, 16) == (1 << 10 if port else 0)
+    status = pathlib.Path(f"/proc/{told['pid']}/status").read_text()
+    assert told["uid"] != 0 and re.search(r"^Gid:(\t65534){4}\nFDSize.*\nGroups:\t(65534 )?$", status, re.M), status
+    assert int(re.search(r"CapEff:\s*(\w+)", status)[1], 16) == (1 << 10 if port else 0)
     assert int(re.search(r"CapEff:\s*(\w+)", pathlib.Path(f"/proc/{s.pid}/status").read_text())[1], 16) == 0
     eventually(lambda: "listens on" in s.stdout(), s.log)
     os.kill(told["pid"], signal.SIGKILL)
