@@ -23,6 +23,15 @@ SK01 SK03 SK05 SK07 SK09 SK11 SK13 SK15 UD01 UD05 UD09 UD11 UD13
 AC01 AC03 AC07 DN03 DN05 DN09 CF03 CF05 CF09 CF13 CL01 CL03 PL01 PL03 PL05 PL07 SE01 SE05 SE07 SE09
 """.split()
 
+# Those of configuration, command line and daemon that have no check there: where ours is.
+ELSEWHERE = {
+    "CF01": "test_config.py::test_syntax_errors", "CF07": "test_contract.py::test_one_bad_address",
+    "CF11": "test_contract.py::test_both_ways_and_the_flag_wins",
+    "CL05": "test_config.py::test_password_is_wiped_from_the_command_line", "DM01": "test_command_line.py::test_user",
+    "DM03": "test_daemon.py::test_symbolic_link", "DM05": "test_plugin.py::test_user",
+    "DM07": "test_signals.py::test_live_on", "SE03": "test_dist.py::test_a_server_refuses",
+}
+
 pytestmark = pytest.mark.skipif(not CHECKS.exists(), reason=f"{CHECKS} is missing: set SS_SHARED")
 
 
@@ -50,3 +59,12 @@ def test_case(case, tmp_path):
     )
     verdicts = [line for line in done.stdout.splitlines() if line.startswith(f"{case} ")]
     assert verdicts and verdicts[0].split()[1] == "PASS", done.stdout + done.stderr
+
+
+def test_none_is_forgotten():
+    """Each case of these kinds is checked here or by a test that exists."""
+    kinds = {path.stem for path in (SHARED / "bugs" / "cases").glob("*.json") if path.stem[:2] in ("CF", "CL", "DM", "SE")}
+    assert kinds and kinds <= {*CASES, *ELSEWHERE}
+    for place in ELSEWHERE.values():
+        file, _, name = place.partition("::")
+        assert f"def {name}(" in (kit.ROOT / "tests" / "e2e" / file).read_text()
