@@ -2,16 +2,18 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
+import tempfile
 import threading
 
 import kit
 import manager
 import pytest
 import sip004
-from datagrams import UdpTarget, opened, seal, udp
+from datagrams import Client, UdpTarget, opened, seal, udp
 
 pytestmark = pytest.mark.ours
 METHOD = kit.METHOD
@@ -360,6 +362,73 @@ def test_workdir(stage, home, tmp_path):
     path = f"{tmp_path / home}/w" if home == "file" else f"{home}/w"
     program = stage.program("manager", None, ["--manager-address", tmp_path / "m", "-D", path])
     assert program.wait() == 255 and "unable to create working directory" in program.stderr()
+
+
+@pytest.fixture
+def alone(stage):
+    """Starts a manager as another user, with nothing in its environment, and with a /tmp of its own that a command has
+    prepared (case MG11)."""
+    if os.geteuid() != 0:
+        pytest.skip("SKIPPED: only root can be somebody else with another /tmp")
+    folder = tempfile.mkdtemp(prefix="ss-alone-", dir="/var/tmp")
+    stage.callback(shutil.rmtree, folder)
+    os.chmod(folder, 0o755)
+    shutil.copy(kit.BUILD / "ss-manager", folder)
+
+    def start(user, prepare="true", environment=()):
+        script = f'mount -t tmpfs tmpfs /tmp && {{ {prepare}; }} && exec "$@"'
+        prefix = ["unshare", "-m", "sh", "-c", script, "sh", "setpriv", f"--reuid={user}", f"--regid={user}",
+                  "--clear-groups", "env", "-i", *environment]  # fmt: skip
+        return stage.program("manager", None, ["-s", "127.0.0.1"], prefix=prefix, argv=[f"{folder}/ss-manager"])
+
+    return start
+
+
+@pytest.mark.parametrize("user,environment", [(54321, []), (65534, ["HOME=/nonexistent"])], ids=["unknown", "nobody"])
+def test_no_home(alone, user, environment):
+    """Whoever has none gets a directory of his own in /tmp."""
+    program = alone(user, environment=environment)
+    kit.eventually(lambda: "manager listening at /tmp/.shadowsocks/.ss-manager.socks" in program.stdout(), program.log)
+    made = os.stat(os.path.join(f"/proc/{program.pid}", "root", "tmp/.shadowsocks"))
+    assert stat.S_IMODE(made.st_mode) == 0o700 and made.st_uid == user
+
+
+@pytest.mark.parametrize("prepare,why", [
+    ("mkdir -m 700 /tmp/.shadowsocks", "Operation not permitted"),
+    ("mkdir -m 777 /tmp/.shadowsocks; chown 54321 /tmp/.shadowsocks", "Operation not permitted"),
+    ("mkdir /tmp/x; chown 54321 /tmp/x; ln -s x /tmp/.shadowsocks", "Operation not permitted"),
+    ("touch /tmp/.shadowsocks", "Not a directory"),
+    ("mount -o remount,ro /tmp", "Read-only file system"),
+], ids=["another's", "everybody's", "link", "file", "read-only"])  # fmt: skip
+def test_no_home_and_no_directory(alone, prepare, why):
+    program = alone(54321, prepare)
+    assert program.wait() == 255
+    assert f"unable to create working directory /tmp/.shadowsocks: {why}" in program.stderr()
+
+
+@pytest.mark.parametrize("args", [[], ["--executable", kit.BUILD / "ss-server"]], ids=["here", "executable"])
+def test_all_is_counted(stage, args):
+    """Case MG15: 1 MiB up and 2 MiB down, and a thousand datagrams, with what sealing adds to the way up."""
+    _, ask = manager.start(stage, args=["-u", *args])
+    port, up, down = kit.free_port(), 1 << 20, 2 << 20
+
+    def takes_and_gives(conn):
+        kit.read(conn, up)
+        conn.sendall(b"d" * down)
+
+    assert ask.add(port) == "ok"
+    local = manager.client(stage, port, mode="tcp_and_udp")
+    sock = stage.socks(local, stage.target(takes_and_gives))
+    sock.sendall(b"u" * up)
+    assert kit.read(sock, down) == b"d" * down
+    client, echo = stage.add(Client(local.port)), stage.add(UdpTarget())
+    for n in range(1000):
+        assert client.echoes(echo, b"%100d" % n)
+    plain = up + down + 1000 * (100 + 100)
+    # address, salt and tag of each datagram; salt and address, then two tags and a length for at most 16 KiB
+    sealed = 1000 * (7 + 32 + 16) + 32 + 7
+    kit.eventually(lambda: ask.counts()[port] >= plain + sealed, lambda: f"{ask.counts()[port] - plain} of {sealed}", 15)
+    assert ask.counts()[port] <= plain + sealed + 0.03 * up
 
 
 @pytest.mark.parametrize("unix", [True, False], ids=["unix", "udp"])
