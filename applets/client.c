@@ -21,7 +21,12 @@ static bool add(struct upstreams *upstreams, const struct settings_place *place,
 {
 	struct upstream *upstream = &upstreams->all[upstreams->count];
 
-	*upstream = (struct upstream){ .where = *where, .place = (uint8_t)i };
+	*upstream = (struct upstream){
+		.where = *where,
+		.place = (uint8_t)i,
+		.no_tcp = place->mode == MODE_UDP_ONLY + 1,
+		.no_udp = place->mode == MODE_TCP_ONLY + 1,
+	};
 	if (secret_copy(&upstream->key, &place->key) < 0)
 		return false;
 	upstreams->count++;

@@ -21,7 +21,6 @@ enum {
 	ALL = PROGRAM_ALL,
 
 	LEGACY = OPTION_LENIENT, /* numbers that shadowsocks-libev gave to atoi() */
-	UNBUILT = OPTION_UNBUILT,
 	TEXT = OPTION_TEXT,
 	OURS = OPTION_OURS,
 	SECRET = OPTION_SECRET,
@@ -261,12 +260,11 @@ static const struct option_row element_rows[] = {
 	  BITS(SECRET) },
 	{ KEY("users"), FOR(S | M), FIELD(CUSTOM, users), .custom = value_users },
 	{ KEY("disabled"), FOR(ALL), FIELD(BOOL, disabled) },
-	{ KEY("mode"), FOR(S | M), FIELD(WORD, mode), .words = element_modes },
-	{ KEY("mode"), FOR(CLIENTS), FIELD(WORD, mode), .words = element_modes, BITS(UNBUILT) },
+	{ KEY("mode"), FOR(ALL), FIELD(WORD, mode), .words = element_modes },
 	{ KEY("plugin"), FOR(ALL), FIELD(STRING, plugin) },
 	{ KEY("plugin_opts"), FOR(ALL), FIELD(STRING, plugin_opts) },
 	{ KEY("plugin_mode"), FOR(ALL), FIELD(WORD, plugin_mode), .words = modes },
-	{ KEY("acl"), FOR(ALL), FIELD(STRING, acl), BITS(UNBUILT) },
+	{ KEY("acl"), FOR(ALL), FIELD(STRING, acl), .custom = value_element_acl },
 	{ KEY("fast_open"), FOR(M), FIELD(CUSTOM, fast_open), .custom = value_fast_open },
 	{ KEY("no_delay"), FOR(M), FIELD(CUSTOM, no_delay), .custom = value_no_delay },
 	{ KEY("id"), FOR(ALL), FIELD(IGNORE, at) },

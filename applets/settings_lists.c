@@ -222,6 +222,14 @@ int value_no_delay(struct options *o, const struct option_value *value)
 	return value_bool(o, value, &((struct settings_place *)o->into)->no_delay);
 }
 
+/* Nobody may believe that such rules are in force. */
+int value_element_acl(struct options *o, const struct option_value *value)
+{
+	(void)value;
+	return options_fail(
+		o, "belongs to the top level: the rules of a program are those of all its servers");
+}
+
 int value_servers(struct options *o, const struct option_value *value)
 {
 	const struct json *list = value->json;

@@ -363,8 +363,33 @@ static int try_ports(struct settings *s, struct options_reason *reason)
 	return 0;
 }
 
+/* Is there a place that this mode does not leave out? */
+static bool some_place_does(const struct settings *s, enum mode other)
+{
+	for (unsigned i = 0; settings_place(s, i); i++)
+		if (settings_place(s, i)->mode != other + 1)
+			return true;
+	return false;
+}
+
+/* What a client is to relay, one of its servers must be for. */
+static int check_modes(const struct settings *s, struct options_reason *reason)
+{
+	if (!(s->program & PROGRAM_CLIENTS))
+		return 0;
+	if (s->mode != MODE_UDP_ONLY && !some_place_does(s, MODE_UDP_ONLY))
+		return settings_fail(reason, OPTIONS_FATAL,
+				     "TCP is to be relayed, and each of the servers is udp_only");
+	if (s->mode != MODE_TCP_ONLY && !some_place_does(s, MODE_TCP_ONLY))
+		return settings_fail(reason, OPTIONS_FATAL,
+				     "UDP is to be relayed, and each of the servers is tcp_only");
+	return 0;
+}
+
 int places_finish(struct settings *s, struct options_reason *reason)
 {
+	if (check_modes(s, reason) < 0)
+		return -1;
 	for (unsigned i = 0; settings_place(s, i); i++)
 		if (finish(s, place_at(s, i), reason) < 0)
 			return -1;

@@ -20,7 +20,8 @@ int value_password(struct options *options, const struct option_value *value);	 
 int value_password_file(struct options *options, const struct option_value *value); /* place */
 int value_key(struct options *options, const struct option_value *value);	    /* place */
 int value_fast_open(struct options *options, const struct option_value *value);	    /* place */
-int value_no_delay(struct options *options, const struct option_value *value);	    /* place */
+int value_element_acl(struct options *o, const struct option_value *value);
+int value_no_delay(struct options *options, const struct option_value *value); /* place */
 int value_listen(struct options *options, const struct option_value *value);
 int value_source(struct options *options, const struct option_value *value);
 int value_source4(struct options *options, const struct option_value *value);

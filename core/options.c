@@ -118,11 +118,6 @@ static void *field_of(const struct options *o, const struct option_row *row)
 	return (char *)o->into + row->offset;
 }
 
-static int unbuilt(struct options *o)
-{
-	return options_fail(o, "is not built yet");
-}
-
 const char *options_text(struct options *o, const struct option_value *value, const char *kinds)
 {
 	const struct json *j = value->json;
@@ -169,8 +164,6 @@ static int store_bool(struct options *o, const struct option_row *row,
 					    found(value->json, what, sizeof what));
 		wanted = value->json->type == JSON_TRUE;
 	}
-	if ((row->bits & OPTION_UNBUILT) && *field != wanted)
-		return unbuilt(o);
 	*field = wanted;
 	return 0;
 }
@@ -179,8 +172,6 @@ static int store_set(struct options *o, const struct option_row *row)
 {
 	uint8_t *field = field_of(o, row);
 
-	if ((row->bits & OPTION_UNBUILT) && *field != row->min)
-		return unbuilt(o);
 	*field = (uint8_t)row->min;
 	return 0;
 }
@@ -193,8 +184,6 @@ static int store_string(struct options *o, const struct option_row *row,
 
 	if (!text)
 		return -1;
-	if ((row->bits & OPTION_UNBUILT) && *text)
-		return unbuilt(o);
 	if (row->custom && *text && row->custom(o, value) < 0)
 		return -1;
 	forget(field, row->bits & OPTION_SECRET);
@@ -281,8 +270,6 @@ static int store_number(struct options *o, const struct option_row *row,
 			return not_a_number(o, row, value);
 		n = make_do(o, row, text);
 	}
-	if ((row->bits & OPTION_UNBUILT) && *field != n)
-		return unbuilt(o);
 	*field = n;
 	return 0;
 }
@@ -355,8 +342,6 @@ static int store_word(struct options *o, const struct option_row *row,
 				     words_of(row, all, sizeof all), text, row->words[0]);
 		i = 0;
 	}
-	if ((row->bits & OPTION_UNBUILT) && *field != i)
-		return fatal(o, "%s: %s is not built yet", o->what, row->words[i]);
 	*field = i;
 	return 0;
 }
@@ -643,8 +628,7 @@ static void help_line(const struct option_row *row, FILE *to)
 		n += snprintf(left + n, sizeof left - (size_t)n, "--%s", row->name);
 	if (row->argument)
 		snprintf(left + n, sizeof left - (size_t)n, " %s", row->argument);
-	fprintf(to, "%-33s %s%s\n", left, row->help,
-		row->bits & OPTION_UNBUILT ? " (not built yet)" : "");
+	fprintf(to, "%-33s %s\n", left, row->help);
 }
 
 void options_help(const struct options *o, FILE *to)

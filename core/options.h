@@ -41,7 +41,6 @@ enum option_bits {
 	OPTION_HIDDEN = 16, /* not in the help text */
 	/* Understood, but nothing acts on it yet: any value but the default is fatal. The change
 	 * that builds the feature removes the bit. */
-	OPTION_UNBUILT = 32,
 	OPTION_FILLED = 64 /* the argument of the flag must not be empty */
 };
 

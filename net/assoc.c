@@ -237,7 +237,8 @@ struct assoc *assoc_new(struct service *service, uint8_t listener, const union i
 	a->service = service;
 	a->listener = listener;
 	a->client = *client;
-	a->key = service->role->near_sealed ? &service->key : &service->upstreams->all[0].key;
+	a->key = service->role->near_sealed ? &service->key
+					    : &upstream_of_datagrams(service->upstreams)->key;
 	if (peer) {
 		a->by_id = true;
 		a->peers[0] = *peer;

@@ -152,7 +152,7 @@ static void send_to_hop(struct assoc *a, unsigned char *packet, size_t n)
 
 static const struct endpoint *server_of(const struct assoc *a)
 {
-	return upstream_udp(&a->service->upstreams->all[0]);
+	return upstream_udp(upstream_of_datagrams(a->service->upstreams));
 }
 
 /* Take the first address of the server's that a socket can be connected to. */

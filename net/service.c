@@ -52,8 +52,9 @@ static int lend_keys(struct service *service)
 
 static uint64_t assoc_time(const struct service *service)
 {
-	const struct wire_key *key =
-		service->role->near_sealed ? &service->key : &service->upstreams->all[0].key;
+	const struct wire_key *key = service->role->near_sealed
+					     ? &service->key
+					     : &upstream_of_datagrams(service->upstreams)->key;
 	uint64_t time = service->udp_timeout;
 
 	if (!time)

@@ -4,9 +4,24 @@
 
 #include <sodium.h>
 
+/* Settings see to it that there is one where it is needed. */
 const struct upstream *upstream_choose(const struct upstreams *upstreams)
 {
-	return &upstreams->all[upstreams->count > 1 ? randombytes_uniform(upstreams->count) : 0];
+	const struct upstream *able[UPSTREAMS_MAX] = { &upstreams->all[0] };
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < upstreams->count; i++)
+		if (!upstreams->all[i].no_tcp)
+			able[n++] = &upstreams->all[i];
+	return able[n > 1 ? randombytes_uniform(n) : 0];
+}
+
+const struct upstream *upstream_of_datagrams(const struct upstreams *upstreams)
+{
+	for (unsigned i = 0; i < upstreams->count; i++)
+		if (!upstreams->all[i].no_udp)
+			return &upstreams->all[i];
+	return &upstreams->all[0];
 }
 
 const struct endpoint *upstream_tcp(const struct upstream *upstream)

@@ -361,24 +361,6 @@ static void test_wrong_values(void **state)
 	assert_int_equal(reason.why, OPTIONS_FATAL);
 }
 
-/* Nobody may believe that a rule is active. */
-static void test_unbuilt(void **state)
-{
-	static const struct {
-		const char *member, *why;
-	} cases[] = {
-		{ "\"servers\": [{\"server\": \"a\", \"acl\": \"x\"}]",
-		  "key 'acl' is not built yet" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		assert_int_equal(read_text(PROGRAM_LOCAL, with(cases[i].member)), -1);
-		assert_non_null(strstr(reason.text, cases[i].why));
-		assert_int_equal(reason.why, OPTIONS_FATAL);
-	}
-}
-
 static void test_mode(void **state)
 {
 	static const struct {
@@ -1593,7 +1575,6 @@ int main(void)
 		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_null_and_empty),
 		cmocka_unit_test(test_wrong_values),
-		cmocka_unit_test(test_unbuilt),
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_keys_of_others),
 		cmocka_unit_test(test_workers),

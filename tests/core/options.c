@@ -90,7 +90,7 @@ static const struct option_row rows[] = {
 	  .key = "workers",
 	  .programs = ONE,
 	  .type = OPTION_NUMBER,
-	  .bits = OPTION_OURS | OPTION_UNBUILT,
+	  .bits = OPTION_OURS,
 	  .max = 9,
 	  AT(workers),
 	  .argument = "N",
@@ -121,7 +121,6 @@ static const struct option_row rows[] = {
 	  .key = "plugin",
 	  .programs = ONE,
 	  .type = OPTION_STRING,
-	  .bits = OPTION_UNBUILT,
 	  AT(plugin),
 	  .argument = "P",
 	  .help = "help" },
@@ -267,8 +266,6 @@ static void test_bad_flags(void **state)
 	refuses_flags("--limit", OPTIONS_USAGE, "option --limit needs an argument: N");
 	refuses_flags("--fast-open=yes", OPTIONS_USAGE, "option --fast-open takes no argument");
 	refuses_flags("--plug x", OPTIONS_USAGE, "option --plug may mean several");
-	refuses_flags("--plugin x", OPTIONS_FATAL, "option --plugin is not built yet");
-	refuses_flags("--workers 2", OPTIONS_FATAL, "option --workers is not built yet");
 	refuses_flags("-s bad", OPTIONS_FATAL, "option -s must not be bad");
 	refuses_flags("-A", OPTIONS_FATAL, "no more");
 	refuses_flags("--workdir=", OPTIONS_FATAL, "option --workdir must not be empty");
@@ -364,7 +361,6 @@ static void test_json(void **state)
 	refuses_json("{\"list\": [\"a\",\n  {}]}",
 		     "f.json:2:3: key 'list' must be an array of strings, not an object");
 	refuses_json("{\"list\": [\"a\",\n  \"bad\"]}", "f.json:2:3: key 'list' must not be bad");
-	refuses_json("{\"plugin\": \"p\"}", "f.json:1:2: key 'plugin' is not built yet");
 	refuses_json("{\"auth\": null}", "f.json:1:2: no more");
 }
 
@@ -448,7 +444,6 @@ static void test_help(void **state)
 	fclose(f);
 	assert_non_null(strstr(text, "  -k, --password TEXT "));
 	assert_non_null(strstr(text, "      --fast-open                 hurry\n"));
-	assert_non_null(strstr(text, " (not built yet)\n"));
 	assert_null(strstr(text, "-A"));
 	free(text);
 }

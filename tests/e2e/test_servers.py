@@ -5,6 +5,7 @@ import subprocess
 
 import kit
 import pytest
+from datagrams import Client, UdpTarget
 from kit import PASSWORD, free_port
 
 pytestmark = pytest.mark.ours
@@ -34,6 +35,34 @@ def test_client_with_several(stage):
         assert echoes(stage.add(kit.socks(port, target.host, target.port)))
     for server in servers:
         assert server.fds() > server.idle_fds, server.config["method"]
+
+
+def test_client_with_modes(stage):
+    """One server for connections, another for datagrams."""
+    modes = ["udp_only", "tcp_only"]
+    servers = [stage.server(mode=mode) for mode in ("tcp_and_udp", "tcp_only")]
+    elements = [{**{key: server.config[key] for key in ("server", "server_port", "method", "password")}, "mode": mode}
+                for server, mode in zip(servers, modes)]  # fmt: skip
+    port, target, echo = free_port(), stage.target(), stage.add(UdpTarget())
+    config = {"servers": elements, "local_port": port, "mode": "tcp_and_udp"}
+    stage.serve("local", config, port=port)
+    for _ in range(10):
+        assert echoes(stage.add(kit.socks(port, target.host, target.port)))
+    assert servers[0].fds() == servers[0].idle_fds and servers[1].fds() > servers[1].idle_fds
+    assert stage.add(Client(port)).echoes(echo, b"hello")
+    for kind, left in [("TCP", elements[:1]), ("UDP", elements[1:])]:
+        program = stage.program("local", {**config, "servers": left})
+        assert program.wait() == 255
+        assert f"{kind} is to be relayed, and each of the servers is" in program.stderr()
+
+
+@pytest.mark.parametrize("role", ["local", "server"])
+def test_rules_of_one(stage, role):
+    """Nobody may believe that they are in force."""
+    element = {"server": "127.0.0.1", "server_port": free_port(), "password": PASSWORD, "acl": "/dev/null"}
+    program = stage.program(role, {"servers": [element], "local_port": free_port()})
+    assert program.wait() == 255
+    assert "key 'acl' belongs to the top level" in program.stderr()
 
 
 def test_server_with_one(stage):
