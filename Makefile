@@ -13,16 +13,21 @@ FUZZ_RUNS ?= 1000000
 SIZE_MAX := 520000
 
 OBJCOPY ?= objcopy
+LLVM_OBJCOPY ?= llvm-objcopy
 PKG_CONFIG ?= pkg-config
 MUSL_CC ?= musl-gcc
 PYTHON ?= python3
 TEST_PYTHON ?= $(or $(shell sh tests/python.sh),false)
 
 FLAVOUR := $(if $(SAN),san,$(or $(FLAVOUR),plain))
-B := $(if $(filter plain,$(FLAVOUR)),build,build/$(FLAVOUR))
+B := $(if $(filter plain,$(FLAVOUR)),build,build/$(if $(filter musl,$(FLAVOUR)),$(or $(TARGET),musl),$(FLAVOUR)))
+
+# TARGET=T, with the flavour musl: for another machine
+include dist/static/targets.mk
+cross := $(if $(filter musl,$(FLAVOUR)),$(TARGET))
 
 # with the sanitizers, the optimiser takes longer than what it saves
-CFLAGS ?= $(if $(filter san,$(FLAVOUR)),-O1 -g1,-O2 -g)
+CFLAGS ?= $(if $(filter san,$(FLAVOUR)),-O1 -g1,-O2$(if $(cross),, -g))
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
@@ -31,11 +36,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 # --- sources: whatever lies in the four directories, less the files of other platforms
 
-os := $(if $(filter Linux,$(shell uname -s)),linux,bsd)
+# which system and CPU, only the compiler knows: it may be a cross compiler, or CFLAGS may say -m32.
+# X_anycpu.c stands in where there is no X of its own.
+macros := $(shell $(if $(filter musl,$(FLAVOUR)),$(musl_cc),$(CC)) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null)
+os := $(if $(findstring __linux__,$(macros)),linux,bsd)
 POLLER ?= $(if $(filter linux,$(os)),epoll,kqueue)
-# which CPU, only the compiler knows: it may be a cross compiler, or CFLAGS may say -m32. X_anycpu.c
-# stands in where there is no X of its own.
-macros := $(shell $(if $(filter musl,$(FLAVOUR)),$(MUSL_CC),$(CC)) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null)
 cpu := $(if $(findstring __x86_64__,$(macros)),x86,$(if $(findstring __aarch64__,$(macros)),arm,any))
 other := %_$(if $(filter linux,$(os)),bsd,linux).c $(filter-out %_$(POLLER).c,%_epoll.c %_kqueue.c) \
 	$(filter-out %_$(cpu).c,%_x86.c %_arm.c) \
@@ -49,7 +54,7 @@ links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key ss-nat ss-acl s
 ours := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -I. -ffile-prefix-map=$(CURDIR)=.
 ours += -DSS_VERSION='"$(VERSION)"'
 ours += -Wall -Wextra -Wshadow $(if $(WERROR),-Werror)
-ours += -fPIE -fno-plt -fstack-protector-strong -ffunction-sections -fdata-sections
+ours += -fPIE -fstack-protector-strong -ffunction-sections -fdata-sections
 ours_ld := -Wl,-z,relro,-z,now -Wl,--gc-sections
 
 # libc's checked reads and writes need the optimiser, and stand in the sanitizers' way
@@ -68,7 +73,7 @@ extra_objects :=
 sanitize := -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 ifeq ($(FLAVOUR),plain)
-ours += $(fortify)
+ours += $(fortify) -fno-plt
 ours_ld += -pie
 else ifeq ($(FLAVOUR),san)
 ours += -fsanitize=address,undefined $(sanitize)
@@ -82,20 +87,29 @@ ours_ld += -static-pie
 extra_objects := $(B)/obj/dist/static/glibc_nss.o $(B)/obj/dist/static/random.o
 else ifeq ($(FLAVOUR),musl)
 # the three libraries from the distribution's source, and a linker script of ours for static PIE
-L := build/libs/musl
-CC := $(MUSL_CC)
+L := build/libs/$(notdir $(B))
+CC := $(musl_cc)
 ours += $(fortify) -fno-asynchronous-unwind-tables -fno-unwind-tables
 libs_cflags := -isystem $(L)/include
 libs := -L$(L) -lsodium -lmbedcrypto -lcares
-libs_files := $(L)/libsodium.a $(L)/libmbedcrypto.a $(L)/libcares.a $(L)/pie.specs
+libs_files := $(L)/libsodium.a $(L)/libmbedcrypto.a $(L)/libcares.a
 extra_objects := $(B)/obj/dist/static/random.o
+ifdef zig
+# the machine's own objcopy knows no other CPU
+OBJCOPY := $(LLVM_OBJCOPY)
+ours_ld += -static $(if $(fixed),-no-pie,-pie)
+# CMSG_NXTHDR() of its musl compares signed with unsigned; without -O it would want a run-time of sanitizers
+ours += $(fixed:%=-fno-PIE) -Wno-sign-compare -fno-sanitize=all
+else
+libs_files += $(L)/pie.specs
 ours_ld += -static-pie
-ifeq ($(cpu),x86)
+link_cc = $(REALGCC) -specs=$(L)/pie.specs
+endif
+ifeq ($(zig)$(cpu),x86)
 extra_objects += $(B)/obj/dist/static/relr_x86.o
 ours_ld += -Wl,-z,pack-relative-relocs -Wl,-e,relr_start
 $(B)/obj/dist/static/relr_x86.o: defines = -fno-stack-protector
 endif
-link_cc = $(REALGCC) -specs=$(L)/pie.specs
 else
 $(error FLAVOUR is plain, san, fuzz, static or musl, not "$(FLAVOUR)")
 endif
@@ -133,7 +147,10 @@ $(B)/obj/%.o: %.c $(B)/obj/flags $(libs_files)
 	$(call say,CC)$(compile) $(defines) $(unoptimised) -c -o $@ $<
 
 # the kernels that ask the CPU first: some compilers know their instructions only where all may be used
+# (zig's name the CPU in dist/static/targets.mk)
+ifndef zig
 $(B)/obj/crypto/aes_arm.o: defines = -march=armv8-a+crypto
+endif
 
 # what no byte or packet passes through is to be small here, whatever CFLAGS say
 ifeq ($(FLAVOUR),musl)
@@ -156,10 +173,12 @@ FORCE:
 ifeq ($(FLAVOUR),musl)
 $(L)/pie.specs: dist/static/pie_specs.sh
 	@mkdir -p $(@D)
-	@sh dist/static/pie_specs.sh $(MUSL_CC) >$@
+	@sh dist/static/pie_specs.sh $(musl_cc) >$@
 $(L)/libmbedcrypto.a $(L)/libcares.a: $(L)/libsodium.a
 $(L)/libsodium.a: dist/static/libs.mk $(wildcard dist/static/*config.h)
-	@$(MAKE) -f dist/static/libs.mk CC=$(MUSL_CC) CFLAGS= SRC=build/src O=$(L)
+	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L)
+$(L)/libcmocka.a: $(L)/libsodium.a
+	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L) $@
 endif
 
 .PHONY: static static-musl san
@@ -170,7 +189,7 @@ static:
 	@sh tests/structure/is_static.sh build/static/ss
 static-musl:
 	@$(MAKE) FLAVOUR=musl all
-	@sh tests/structure/is_static.sh build/musl/ss $(SIZE_MAX)
+	@sh tests/structure/is_static.sh build/$(or $(TARGET),musl)/ss $(size_max)
 
 # --- to be handed out: the static executable as an image for containers; all there is, in build/dist,
 # also for the targets that TARGETS names
@@ -229,12 +248,18 @@ programs := $(tests:%=$(B)/tests/%)
 # the tests themselves take three times as long to optimise as to run
 $(tests:%=$(B)/obj/tests/%.o): unoptimised = -O0 -U_FORTIFY_SOURCE
 
+# cmocka where the compiler has a libc of its own, and how to run what is for another CPU
+cmocka := $(if $(filter musl,$(FLAVOUR)),$(L)/libcmocka.a)
+WRAP ?= $(if $(cross),$(run.$(TARGET)))
+export WRAP
+$(tests:%=$(B)/obj/tests/%.o): | $(cmocka)
+
 $(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
 
 # The reactor's once more, over kqueue: on Linux through a small kqueue of the tests' own.
-ifeq ($(os),linux)
+ifeq ($(os)$(cross),linux)
 kqueue_tests := $(patsubst tests/%.c,%,$(sort $(wildcard tests/core/reactor*.c)))
 kqueue_programs := $(kqueue_tests:%=$(B)/tests/%-kqueue)
 programs += $(kqueue_programs)
@@ -360,6 +385,13 @@ dist-check:
 	@sh tests/dist/check.sh "$(MAKE)" "$(MUSL_CC)" $(TEST_PYTHON) -m pytest -vv -c tests/pytest.ini $(PYTEST_JOBS)
 reproducible:
 	@sh tests/dist/twice.sh "$(MAKE)" "$(MUSL_CC)"
+
+# The static executable for every target of dist/static/targets.mk, run there under an emulator: unit
+# tests, vectors and a relay. TARGETS="..." picks some.
+TARGETS ?= $(targets)
+.PHONY: reach
+reach:
+	@$(TEST_PYTHON) tests/reach/reach.py "$(MAKE)" $(foreach t,$(TARGETS),"$t:$(run.$t)")
 
 .PHONY: check demo
 check:

@@ -57,6 +57,12 @@ static inline bool lanes_same(lane a, lane b)
 #define V_COUNT L_ZERO
 #define V_SUM(v) (v)
 
+/* Some compilers want to read the number of a lane where it stands. */
+static inline __attribute__((always_inline)) poly64_t lanes_half(poly64x2_t x, const int half)
+{
+	return half ? vgetq_lane_p64(x, 1) : vgetq_lane_p64(x, 0);
+}
+
 /* Carry-less: the lowest digit of `halves` says which half of a, the other which of b. */
 static inline __attribute__((always_inline)) vec lanes_times(vec a, vec b, const int halves)
 {
@@ -65,7 +71,7 @@ static inline __attribute__((always_inline)) vec lanes_times(vec a, vec b, const
 	if (halves == 0x11)
 		return vreinterpretq_u8_p128(vmull_high_p64(x, y));
 	return vreinterpretq_u8_p128(
-		vmull_p64(vgetq_lane_p64(x, halves & 1), vgetq_lane_p64(y, halves >> 4)));
+		vmull_p64(lanes_half(x, halves & 1), lanes_half(y, halves >> 4)));
 }
 #define V_TIMES(a, b, halves) lanes_times(a, b, halves)
 

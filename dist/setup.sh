@@ -1,15 +1,16 @@
 #!/bin/sh
-# setup.sh [check | interop]: install what building and the demo need; with `check` what the tests
+# setup.sh [check | interop | cross]: install what building and the demo need; with `check` what the tests
 # need too, peers included that install in seconds; with `interop` all peers (peers.sh), two of which
-# are compiled, for minutes. For a fresh Debian, Ubuntu or Alpine, as root. Says what it installs,
+# are compiled, for minutes; with `cross` what executables for other machines are made and run with
+# (`make reach`), into ~/.cache/shadowsocks-zig what no distribution has of it. For a fresh Debian, Ubuntu or Alpine, as root. Says what it installs,
 # asks nothing, and may be run again. Nothing is started, enabled or configured.
 set -eu
 
 what=${1:-build}
 case $what in
-build | check | interop) ;;
+build | check | interop | cross) ;;
 *)
-	echo "usage: sh dist/setup.sh [check | interop]" >&2
+	echo "usage: sh dist/setup.sh [check | interop | cross]" >&2
 	exit 2
 	;;
 esac
@@ -19,11 +20,13 @@ apt_check="clang clang-format libcmocka-dev musl-tools dpkg-dev xz-utils file pr
 	python3-pytest python3-pytest-xdist python3-cryptography valgrind libc6-dbg mandoc iperf3 strace gdb
 	nftables iptables bind9-dnsutils systemd zsh fish bash-completion bubblewrap runc busybox
 	python3-matplotlib linux-perf"
+apt_cross="qemu-user-static llvm gcc-arm-linux-gnueabi libc6-dev-armel-cross"
 apk_build="gcc make binutils pkgconf musl-dev linux-headers libsodium-dev mbedtls-dev c-ares-dev curl python3"
 apk_check="clang clang-extra-tools compiler-rt cmocka-dev libsodium-static mbedtls-static file procps iproute2 util-linux
 	py3-pytest py3-pytest-xdist py3-cryptography valgrind mandoc iperf3 strace gdb bash
 	nftables iptables bind-tools zsh fish bubblewrap runc
 	py3-matplotlib perf"
+apk_cross="qemu-aarch64 qemu-arm qemu-mips qemu-mipsel qemu-mips64 qemu-riscv64 qemu-ppc qemu-s390x llvm"
 package_peers="shadowsocks-libev v2ray shadowsocks-v2ray-plugin simple-obfs"
 
 need_root()
@@ -63,6 +66,20 @@ keep_disabled()
 	if [ -x "/etc/init.d/$1" ] && command -v update-rc.d >/dev/null; then
 		update-rc.d "$1" disable
 	fi
+}
+
+# Zig's package on PyPI is its compiler, with a libc for every target (dist/static/targets.mk finds it there).
+zig_compiler()
+{
+	version=0.17.1 into=${XDG_CACHE_HOME:-$HOME/.cache}/shadowsocks-zig
+	if [ "$("$into/ziglang/zig" version 2>/dev/null)" = "$version" ]; then
+		echo "setup: zig $version is there"
+		return
+	fi
+	echo "setup: pip install ziglang==$version"
+	mkdir -p "$into"
+	python3 -m pip --disable-pip-version-check install -q --root-user-action=ignore --no-cache-dir --no-deps \
+		--upgrade --target "$into" "ziglang==$version"
 }
 
 # What peers are made with, unless this machine has it from elsewhere.
@@ -115,14 +132,23 @@ with_apk()
 	done
 }
 
+# which of three lists of packages: for building, for testing, for other machines
+chosen() # chosen BUILD CHECK CROSS PIP VENV
+{
+	case $what in
+	build) echo "$1" ;;
+	check | interop) echo "$1 $2 $(peer_tools "$5")" ;;
+	cross) echo "$1 $2 $3 $(python3 -c 'import pip' 2>/dev/null || echo "$4")" ;;
+	esac
+}
+
 peers=
+case $what in check | interop) peers=$package_peers ;; esac
 if command -v apt-get >/dev/null; then
-	packages=$apt_build
-	[ "$what" = build ] || packages="$apt_build $apt_check $(peer_tools python3-venv)" peers=$package_peers
+	packages=$(chosen "$apt_build" "$apt_check" "$apt_cross" python3-pip python3-venv)
 	with_apt
 elif command -v apk >/dev/null; then
-	packages=$apk_build
-	[ "$what" = build ] || packages="$apk_build $apk_check $(peer_tools py3-pip)" peers=$package_peers
+	packages=$(chosen "$apk_build" "$apk_check" "$apk_cross" py3-pip py3-pip)
 	with_apk
 else
 	echo "setup.sh knows apt and apk only. Needed: a C compiler, GNU make, pkg-config, and the development" >&2
@@ -132,5 +158,6 @@ fi
 case $what in
 check) sh "$(dirname "$0")/peers.sh" quick ;;
 interop) sh "$(dirname "$0")/peers.sh" all ;;
+cross) zig_compiler ;;
 esac
 echo "setup: done"

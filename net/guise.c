@@ -153,8 +153,11 @@ static bool client_of(const union inet *client, int family, union inet *to)
 	uint16_t port = address_from_socket(&address, &client->any);
 
 	*to = *client;
-	if (address.family == 4)
-		memcpy(to, &plain, address_socket(&address, port, &plain));
+	if (address.family == 4) {
+		socklen_t n = address_socket(&address, port, &plain);
+
+		memcpy(to, &plain, n);
+	}
 	return to->any.sa_family == family;
 }
 
@@ -165,12 +168,14 @@ int guise_take(struct guises *guises, const struct endpoint *source, const union
 	struct address address;
 	struct guise *guise;
 	union inet from;
+	socklen_t n;
 
 	errno = EADDRNOTAVAIL;
 	if (source->port == 0 || !endpoint_address(source, &address))
 		return -1;
 	memset(&from, 0, sizeof from);
-	memcpy(&from, &storage, address_socket(&address, source->port, &storage));
+	n = address_socket(&address, source->port, &storage);
+	memcpy(&from, &storage, n);
 	errno = EAFNOSUPPORT;
 	if (!client_of(client, from.any.sa_family, to))
 		return -1;

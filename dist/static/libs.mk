@@ -107,3 +107,15 @@ $(O)/libmbedcrypto.a: $(mbedtls_files:%.c=$(O)/mbedtls/%.o)
 	$(archive)
 $(O)/libcares.a: $(cares_files:%.c=$(O)/cares/%.o)
 	$(archive)
+
+# for the unit tests: what its configure would have found on any C library of ours
+$(SRC)/.cmocka:
+	@SUITE=$(SUITE) sh $(here)/get-src.sh $(SRC) cmocka
+	@touch $@
+$(O)/cmocka.o: $(SRC)/.cmocka
+	@mkdir -p $(O)/include
+	@cp $(SRC)/cmocka/include/cmocka.h $(O)/include/
+	@$(CC) $(flags) $(patsubst %,-DHAVE_%=1,ASSERT_H INTTYPES_H SIGNAL_H STRINGS_H STRUCT_TIMESPEC CLOCK_GETTIME \
+		CLOCK_REALTIME STRSIGNAL) -I$(SRC)/cmocka/include -c -o $@ $(SRC)/cmocka/src/cmocka.c
+$(O)/libcmocka.a: $(O)/cmocka.o
+	$(archive)
