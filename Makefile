@@ -20,7 +20,7 @@ PYTHON ?= python3
 TEST_PYTHON ?= $(or $(shell sh tests/python.sh),false)
 
 FLAVOUR := $(if $(SAN),san,$(or $(FLAVOUR),plain))
-B := $(if $(filter plain,$(FLAVOUR)),build,build/$(if $(filter musl,$(FLAVOUR)),$(or $(TARGET),musl),$(FLAVOUR)))
+B := $(if $(filter plain,$(FLAVOUR)),build$(POLLER:%=/%),build/$(if $(filter musl,$(FLAVOUR)),$(or $(TARGET),musl),$(FLAVOUR)))
 
 # TARGET=T, with the flavour musl: for another machine
 include dist/static/targets.mk
@@ -68,6 +68,12 @@ libs := $(call package_libs,libsodium,-lsodium) $(call package_libs,mbedcrypto,-
 	$(call package_libs,libcares,-lcares)
 libs_files :=
 extra_objects :=
+
+# On Linux, kqueue is a small one of the tests' own, for the tests.
+kqshim := $(B)/obj/tests/kqshim/kqshim.o
+ifeq ($(os)$(POLLER),linuxkqueue)
+lib_objects += $(kqshim)
+endif
 
 # PF01: undefined behaviour includes reads and writes at odd addresses
 sanitize := -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -250,24 +256,25 @@ $(tests:%=$(B)/obj/tests/%.o): unoptimised = -O0 -U_FORTIFY_SOURCE
 
 # cmocka where the compiler has a libc of its own, and how to run what is for another CPU
 cmocka := $(if $(filter musl,$(FLAVOUR)),$(L)/libcmocka.a)
-WRAP ?= $(if $(cross),$(run.$(TARGET)))
-export WRAP
+under = $(or $(WRAP),$(if $(cross),$(run.$(TARGET))))
 $(tests:%=$(B)/obj/tests/%.o): | $(cmocka)
 
 $(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
 
-# The reactor's once more, over kqueue: on Linux through a small kqueue of the tests' own.
+# The reactor's once more, over kqueue.
 ifeq ($(os)$(cross),linux)
 kqueue_tests := $(patsubst tests/%.c,%,$(sort $(wildcard tests/core/reactor*.c)))
 kqueue_programs := $(kqueue_tests:%=$(B)/tests/%-kqueue)
 programs += $(kqueue_programs)
 $(kqueue_programs): $(B)/tests/%-kqueue: $(B)/obj/tests/%.o $(filter-out %/poller_epoll.o,$(lib_objects)) \
-		$(B)/obj/core/poller_kqueue.o $(B)/obj/tests/kqshim/kqshim.o
+		$(B)/obj/core/poller_kqueue.o $(kqshim)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
-$(B)/obj/core/poller_kqueue.o $(B)/obj/tests/kqshim/kqshim.o: defines = -isystem tests/kqshim
+endif
+ifeq ($(os),linux)
+$(B)/obj/core/poller_kqueue.o $(kqshim): defines = -isystem tests/kqshim
 endif
 
 # What the ciphers cost on this machine: METHODS="aes-256-gcm ..." picks some.
@@ -305,7 +312,7 @@ wanted := $(if $(T),$(filter $(T:%=$(B)/tests/%),$(programs)),$(programs))
 .PHONY: unit programs
 programs: $(programs)
 unit: $(wanted)
-	@sh tests/unit.sh $(wanted)
+	@WRAP="$(under)" sh tests/unit.sh $(wanted)
 
 # --- fuzzing: tests/fuzz/NAME.c is one parser. `fuzz` searches with clang; `fuzz-check` runs the
 # same function over its corpus and a fixed stream of mutations, with any compiler.

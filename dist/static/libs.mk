@@ -27,7 +27,7 @@ $(SRC)/.done:
 flags = $(OPT) -fPIC -ffunction-sections -fdata-sections -fstack-protector-strong \
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -ffile-prefix-map=$(SRC)=. -w $(CFLAGS)
 
-# libsodium: the primitives used, and what sodium_init() touches
+# libsodium: the primitives used (SHA-256 by tests only), and what sodium_init() touches
 sodium_files := \
 	crypto_aead/chacha20poly1305/sodium/aead_chacha20poly1305.c \
 	crypto_aead/xchacha20poly1305/sodium/aead_xchacha20poly1305.c \
@@ -43,6 +43,7 @@ sodium_files := \
 	crypto_stream/salsa20/stream_salsa20.c crypto_stream/salsa20/ref/salsa20_ref.c \
 	crypto_stream/salsa20/xmm6int/salsa20_xmm6int-sse2.c \
 	crypto_stream/salsa20/xmm6/salsa20_xmm6.c \
+	crypto_hash/sha256/hash_sha256.c crypto_hash/sha256/cp/hash_sha256_cp.c \
 	crypto_verify/sodium/verify.c \
 	randombytes/randombytes.c randombytes/sysrandom/randombytes_sysrandom.c \
 	sodium/core.c sodium/runtime.c sodium/utils.c sodium/version.c sodium/codecs.c

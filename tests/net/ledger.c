@@ -119,10 +119,10 @@ static void together(void **state)
 
 static struct users *list(struct ledger *ledger, const char *name)
 {
-	static const unsigned char key[16] = "sixteen bytes ..";
+	static const unsigned char key[] = "sixteen bytes ..";
 	struct users *users = users_open(1);
 
-	assert_int_equal(users_add(users, name, key, sizeof key), USERS_ADDED);
+	assert_int_equal(users_add(users, name, key, sizeof key - 1), USERS_ADDED);
 	assert_int_equal(users_count_in(users, ledger, 0), 0);
 	return users;
 }

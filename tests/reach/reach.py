@@ -34,7 +34,7 @@ def try_target(make, target, runner):
             bad.append(built)
         if size == "-":
             return (target, size, "-", "-", "-"), bad
-        tested, good = run(log, make, "-j2", "unit", "FLAVOUR=musl", f"TARGET={target}")
+        tested, good = run(log, make, "-k", "-j2", "unit", "FLAVOUR=musl", f"TARGET={target}")
         counts = last(r"(\d+) passed, (\d+) failed, (\d+) skipped", tested, ("0", "1", "0"))
         if not good:
             bad.append("\n".join(line for line in tested.splitlines() if not re.match(r"ok  |  CC|  LINK", line)))
