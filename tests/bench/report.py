@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -116,6 +117,8 @@ def conclude(results, judged):
 
 def main():
     options = parse()
+    # so that what was started ends with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended by SIGTERM"))
     bench.kit.raise_nofile()
     with contextlib.ExitStack() as place:
         tools = place.enter_context(tempfile.TemporaryDirectory(prefix="ss-bench-"))
