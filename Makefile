@@ -306,7 +306,7 @@ bench: bench-programs
 	@$(MAKE) FLAVOUR=musl CC=$(MUSL_CC) bench-programs
 	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py $(BENCH)
 bench-quick: bench-programs
-	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py --quick --out $(B)/bench-quick $(BENCH)
+	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py --quick --peers "ours,ours aes-ni,plain forwarder,shadowsocks-libev" --out $(B)/bench-quick $(BENCH)
 
 wanted := $(if $(T),$(filter $(T:%=$(B)/tests/%),$(programs)),$(programs))
 .PHONY: unit programs
