@@ -294,5 +294,6 @@ void applet_close(struct applet *applet)
 		applet_free_service(applet->services[i]);
 	}
 	free(applet->services);
+	free(applet->plugins);
 	settings_free(&applet->settings);
 }

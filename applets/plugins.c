@@ -143,15 +143,14 @@ static void reap(struct applet *applet, pid_t pid, int status)
 
 static void end(struct applet *applet)
 {
-	struct plugin *plugin;
+	for (unsigned i = 0; i < applet->plugin_count; i++) {
+		struct plugin *plugin = &applet->plugins[i];
 
-	for (unsigned i = 0; i < applet->plugin_count; i++)
-		if ((plugin = applet_plugin(applet, i)))
-			plugin->changed = NULL;
+		plugin->changed = NULL;
+		if (plugin->state != PLUGIN_OFF)
+			reactor_cancel(&plugin->timer);
+	}
 	child_stop_all();
-	free(applet->plugins);
-	applet->plugins = NULL;
-	applet->plugin_count = 0;
 }
 
 const struct applet_part plugins_part = {

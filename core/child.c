@@ -295,9 +295,8 @@ static void wait_for_all(int flags)
 		if (waitpid(child->pid, NULL, flags) == 0)
 			continue;
 		finish(child);
-		if (child->output.fd >= 0)
-			close(child->output.fd);
-		child->output.fd = -1;
+		reactor_forget(&child->output);
+		reactor_cancel(&child->patience);
 	}
 }
 
