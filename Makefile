@@ -395,10 +395,9 @@ reproducible:
 
 # The static executable for every target of dist/static/targets.mk, run there under an emulator: unit
 # tests, vectors and a relay. TARGETS="..." picks some.
-TARGETS ?= $(targets)
 .PHONY: reach
 reach:
-	@$(TEST_PYTHON) tests/reach/reach.py "$(MAKE)" $(foreach t,$(TARGETS),"$t:$(run.$t)")
+	@$(TEST_PYTHON) tests/reach/reach.py "$(MAKE)" $(foreach t,$(or $(TARGETS),$(targets)),"$t:$(run.$t)")
 
 .PHONY: check demo
 check:
