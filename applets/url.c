@@ -50,16 +50,24 @@ static const char *secret_of(const struct settings_place *place)
 	return place->key_text ? NULL : place->password;
 }
 
-static int print_place(const struct settings_place *place)
+/* One for each address of the place; of this user, unless NULL (SIP023: its key behind the server's). */
+static int print_place(const struct settings_place *place, const struct settings_user *user)
 {
 	struct url url = { .method = place->method->name,
 			   .password = secret_of(place),
 			   .plugin = place->plugin,
 			   .plugin_opts = place->plugin_opts };
-	char text[PRINTED_MAX];
+	char text[PRINTED_MAX], both[PRINTED_MAX], key[WIRE_KEY_MAX * 2];
 
 	if (!url.password)
 		return refuse(place->method->name, ": a link has a password, and no other key");
+	if (user) {
+		sodium_bin2base64(key, sizeof key, user->key, wire_key_len(place->method),
+				  sodium_base64_VARIANT_ORIGINAL);
+		snprintf(both, sizeof both, "%s:%s", url.password, key);
+		url.password = both;
+		url.tag = user->name;
+	}
 	for (unsigned i = 0; i < place->servers; i++) {
 		url.server = place->server[i];
 		if (url_print(&url, text, sizeof text) >= sizeof text)
@@ -67,7 +75,32 @@ static int print_place(const struct settings_place *place)
 		puts(text);
 	}
 	sodium_memzero(text, sizeof text);
+	sodium_memzero(both, sizeof both);
+	sodium_memzero(key, sizeof key);
 	return 0;
+}
+
+/* A server's own file may have users, which a client's settings know nothing of. */
+static int print_all(const struct settings *settings)
+{
+	char *argv[] = { (char[]){ "ss-url" }, (char[]){ "-c" }, settings->config, NULL };
+	struct options_reason reason;
+	struct settings server = { 0 };
+	const struct settings_place *place, *own;
+	int status = 0;
+	bool read = settings->config &&
+		    settings_try(&server, PROGRAM_SERVER, 3, argv, NULL, &reason) == 0;
+
+	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
+		own = read ? settings_place(&server, i) : NULL;
+		if (!own || !own->users)
+			status |= print_place(place, NULL);
+		for (unsigned u = 0; own && u < own->user_count; u++)
+			status |= print_place(place, &own->users[u]);
+	}
+	if (settings->config)
+		settings_free(&server);
+	return status;
 }
 
 /* A client's settings need a port to listen on, which no link has. */
@@ -86,8 +119,7 @@ static int print_links(int argc, char **argv)
 	if (settings_try(&settings, PROGRAM_LOCAL, argc + 2, all, NULL, &reason) < 0) {
 		status = reason.why == OPTIONS_HELP ? usage(stdout) : refuse(reason.text, "");
 	} else {
-		for (unsigned i = 0; settings_place(&settings, i); i++)
-			status |= print_place(settings_place(&settings, i));
+		status = print_all(&settings);
 	}
 	settings_free(&settings);
 	free(all);

@@ -312,12 +312,13 @@ static int store_list(struct options *o, const struct option_row *row,
 /* "tcp_only, tcp_and_udp or udp_only" */
 static const char *words_of(const struct option_row *row, char *to, size_t n)
 {
+	unsigned first = *row->words[0] ? 0 : 1; /* nothing is a word, too, but no name for it */
 	size_t used = 0;
 
 	to[0] = 0;
-	for (unsigned i = 0; row->words[i] && used < n; i++)
+	for (unsigned i = first; row->words[i] && used < n; i++)
 		used += (size_t)snprintf(to + used, n - used, "%s%s",
-					 !i		     ? ""
+					 i == first	     ? ""
 					 : row->words[i + 1] ? ", "
 							     : " or ",
 					 row->words[i]);
@@ -339,7 +340,8 @@ static int store_word(struct options *o, const struct option_row *row,
 	if (!row->words[i]) {
 		if (*text)
 			options_warn(o, "should be %s, not '" SHOWN "': %s is used",
-				     words_of(row, all, sizeof all), text, row->words[0]);
+				     words_of(row, all, sizeof all), text,
+				     *row->words[0] ? row->words[0] : "that of the top level");
 		i = 0;
 	}
 	*field = i;

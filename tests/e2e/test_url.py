@@ -116,3 +116,15 @@ def test_wrong_link(stage):
     local = stage.program("local", None, ["--server-url", "ss://secret@", "-l", free_port()])
     assert local.wait() == 255
     assert "option --server-url is no link to a server" in local.stderr() and "secret" not in local.log()
+
+
+def test_users(tmp_path):
+    """A server's own file has a link for each of its users, and none for everybody."""
+    key, alice, bob = ("A" * 22 + "==", "B" * 21 + "A==", "C" * 21 + "A==")
+    config = {"server": "192.0.2.1", "server_port": 443, "method": "2022-blake3-aes-128-gcm", "password": key,
+              "users": [{"name": "alice", "password": alice}, {"name": "bob", "password": bob}]}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    status, out, _ = url("-c", tmp_path / "config.json")
+    assert status == 0 and [line.rsplit("#")[1] for line in out.split()] == ["alice", "bob"]
+    for line, user in zip(out.split(), (alice, bob)):
+        assert json.loads(url(line)[1])["password"] == f"{key}:{user}"
