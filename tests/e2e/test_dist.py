@@ -77,6 +77,16 @@ def fish(folder, line):
 
 
 def zsh(folder, line):
+    """Where something may be offered, once more if nothing is: zsh does not list while more is typed, and on a
+    busy machine what we type next may be there already."""
+    for _ in range(3):
+        offered = zsh_once(folder, line)
+        if any(len(word) > len(line.split(" ")[-1]) and word.startswith(line.split(" ")[-1]) for word in offered):
+            break
+    return offered
+
+
+def zsh_once(folder, line):
     """zsh completes at a terminal only: one that is given the line, and a key that lists."""
     tool("zsh")
     primary, replica = pty.openpty()
