@@ -77,22 +77,12 @@ def fish(folder, line):
 
 
 def zsh(folder, line):
-    """Where something may be offered, once more if nothing is: zsh does not list while more is typed, and on a
-    busy machine what we type next may be there already."""
-    for _ in range(3):
-        offered = zsh_once(folder, line)
-        if any(len(word) > len(line.split(" ")[-1]) and word.startswith(line.split(" ")[-1]) for word in offered):
-            break
-    return offered
-
-
-def zsh_once(folder, line):
     """zsh completes at a terminal only: one that is given the line, and a key that lists."""
     tool("zsh")
     primary, replica = pty.openpty()
     script = ("PS1='> '; PS2=; unset zle_bracketed_paste; LISTMAX=1000; fpath=($F $fpath); autoload -Uz compinit; "
               "compinit -u -d $F/dump; zstyle ':completion:*' list-packed no; stty -echo cols 400 rows 200; "
-              "bindkey '^T' list-choices; echo READY\n")
+              "listed() { zle list-choices; zle -R; print ' D''ONE'; }; zle -N listed; bindkey '^T' listed; echo READY\n")
     shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=replica, stdout=replica, stderr=replica, start_new_session=True,
                              env={**os.environ, "F": str(folder), "TERM": "dumb", "HOME": str(folder)})
     os.close(replica)
@@ -109,7 +99,7 @@ def zsh_once(folder, line):
         os.write(primary, script.encode())
         until(rb"READY\r\n[^\n]*> ")
         seen = b""
-        os.write(primary, line.encode() + b"\x14\x15echo D''ONE\r")
+        os.write(primary, line.encode() + b"\x14")  # nothing more: it lists nothing while more is typed
         until(rb"DONE")
     finally:
         shell.kill()
