@@ -38,7 +38,6 @@ left_out() # left_out NAME REASON
 computing()
 {
 	polite="nice -n 10"
-	run form format-check
 	run unit unit
 	run unit-san unit SAN=1
 	run fuzz fuzz-check
@@ -61,6 +60,7 @@ waiting()
 		left_out bugs "there is no $shared/bugs: set SS_SHARED to where the shared data is"
 	fi
 	run netns netns
+	run form format-check
 	echo end-of-lane
 }
 

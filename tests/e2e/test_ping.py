@@ -118,7 +118,7 @@ def test_lost_datagrams(stage, ping):
     names._answer = lambda query, cut: answer(query, cut) if lost else lost.append(query)
     status, out, err = ping(client(server), "-U", target=names.address)
     assert status == 0 and lost, err
-    assert float(re.search(r"in all (\d+)", out)[1]) >= 1000
+    assert float(re.search(r"in all (\d+)", out)[1]) >= 990  # clocks are rounded
 
 
 def test_a_link(stage, ping):
