@@ -274,8 +274,11 @@ static void holder_killed(void **state)
 
 		uint64_t i = *done - base - 1, passed = now + i / CAPACITY * 61;
 
+		if ((i + 1) % CAPACITY == 0) /* the next, a minute later, may have been under way */
+			passed += 61, base += CAPACITY, i = 0;
 		alarm(20); /* a lock that is lost for ever must not hang the tests */
-		assert_int_equal(add(salts, base + i % CAPACITY, passed), SALTS_SEEN);
+		if (base == round * 1000000)
+			assert_int_equal(add(salts, base + i % CAPACITY, passed), SALTS_SEEN);
 		assert_in_range(salts_count(salts), 1, CAPACITY);
 		for (uint64_t j = 0; j < i % CAPACITY; j++)
 			assert_int_equal(add(salts, base + j, passed), SALTS_SEEN);
