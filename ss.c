@@ -13,7 +13,7 @@
 
 struct applet {
 	const char *name;
-	int (*main)(int argc, char **argv); /* NULL: not built yet */
+	int (*main)(int argc, char **argv);
 };
 
 static const struct applet applets[] = {
@@ -72,10 +72,6 @@ static int run(const struct applet *applet, int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return version_print();
-	if (!applet->main) {
-		fprintf(stderr, "%s is not built yet\n", applet->name);
-		return 1;
-	}
 	return applet->main(argc, argv);
 }
 
