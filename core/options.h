@@ -89,7 +89,7 @@ struct options {
 	/* Gets the reason of each fault in the file, which are read to the end; the reason of the
 	 * whole is empty then. NULL: the first one ends it. */
 	void (*tell)(const char *reason);
-	/* The rest belongs to options.c. */
+	/* The rest belongs to options.c and options_flags.c. */
 	unsigned warnings; /* about the file */
 	const char *file;
 	bool given[OPTION_ROWS_MAX];	   /* as a flag: stronger than JSON */
