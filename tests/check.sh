@@ -41,7 +41,7 @@ computing()
 	run unit unit
 	run unit-san unit SAN=1
 	run fuzz fuzz-check
-	run size size
+	run size size-check
 	run dist dist-check
 	polite=
 	run e2e-san e2e SAN=1
