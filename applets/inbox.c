@@ -1,5 +1,5 @@
 /*
- * See inbox.h. Both queues are bounded, in letters and in bytes: whoever may send here may send what is large and
+ * See inbox.h. What waits is bounded, in letters and in bytes: whoever may send here may send what is large and
  * means nothing. What comes beyond stays in the kernel's or is lost there.
  */
 #include "applets/inbox.h"
@@ -18,18 +18,14 @@
 
 enum {
 	REQUESTS = 8192,   /* that wait */
-	ANSWERS = 8192,	   /* the same */
-	BYTES = 8 << 20,   /* of either */
-	RETRY = 5,	   /* ms until unsent answers are tried again */
-	PATIENCE = 5000,   /* ms until an answer is dropped */
+	BYTES = 8 << 20,   /* of them */
 	DATAGRAM = 1 << 16 /* bytes of one */
 };
 
-/* A request or an answer that waits. */
+/* A request that waits. */
 struct letter {
 	struct list link;
 	struct sender with;
-	uint64_t due; /* of an answer: when it is dropped */
 	size_t n;
 	char bytes[];
 };
@@ -109,73 +105,6 @@ static void woken(struct source *source)
 		reactor_again(source);
 }
 
-/* --- answers */
-
-/* True if it is gone: sent, or never to be sent. */
-static bool send_now(const struct inbox *inbox, const struct sender *to, const char *bytes,
-		     size_t n)
-{
-	if (sendto(inbox->source.fd, bytes, n, MSG_NOSIGNAL, (const struct sockaddr *)&to->at,
-		   to->len) >= 0)
-		return true;
-	if (errno == EAGAIN || errno == ENOBUFS)
-		return false;
-	log_debug("an answer cannot be sent: %s", strerror(errno));
-	return true;
-}
-
-static bool same(const struct sender *a, const struct sender *b)
-{
-	return a->len == b->len && !memcmp(&a->at, &b->at, a->len);
-}
-
-/* Answers to one sender stay in order. */
-static void try_again(struct timer *timer)
-{
-	struct inbox *inbox = container_of(timer, struct inbox, retry);
-	const struct sender *blocked = NULL;
-
-	for (struct list *l = inbox->answers.next, *next; l != &inbox->answers; l = next) {
-		struct letter *letter = container_of(l, struct letter, link);
-
-		next = l->next;
-		if (blocked && same(blocked, &letter->with))
-			continue;
-		if (!send_now(inbox, &letter->with, letter->bytes, letter->n)) {
-			blocked = &letter->with;
-			if (reactor_now() < letter->due)
-				continue;
-			blocked = NULL;
-		}
-		inbox->unsent--;
-		inbox->unsent_bytes -= letter->n;
-		letter_drop(letter);
-	}
-	if (inbox->unsent > 0)
-		reactor_after(timer, RETRY);
-}
-
-void inbox_answer(struct inbox *inbox, const struct sender *to, const char *bytes, size_t n)
-{
-	bool room = inbox->unsent < ANSWERS && inbox->unsent_bytes < BYTES;
-	struct letter *letter;
-
-	if (to->len == 0)
-		return;
-	if (inbox->unsent == 0 && send_now(inbox, to, bytes, n))
-		return;
-	letter = room ? letter_keep(&inbox->answers, to, bytes, n) : NULL;
-	if (!letter) {
-		log_warn("an answer is lost: too many wait for those who asked to take them");
-		return;
-	}
-	letter->due = reactor_now() + PATIENCE;
-	inbox->unsent++;
-	inbox->unsent_bytes += n;
-	if (!timer_pending(&inbox->retry))
-		reactor_after(&inbox->retry, RETRY);
-}
-
 /* --- the socket */
 
 bool inbox_path(struct sender *at, const char *path)
@@ -229,8 +158,7 @@ int inbox_open(struct inbox *inbox, const struct sender *at)
 			 : socket_mailbox((const struct sockaddr *)&at->at, at->len);
 
 	list_init(&inbox->requests);
-	list_init(&inbox->answers);
-	timer_init(&inbox->retry, try_again);
+	outbox_open(&inbox->outbox, fd);
 	inbox->source.fd = fd;
 	if (fd < 0)
 		return -1;
@@ -241,9 +169,7 @@ void inbox_close(struct inbox *inbox)
 {
 	while (!list_empty(&inbox->requests))
 		letter_drop(first(&inbox->requests));
-	while (!list_empty(&inbox->answers))
-		letter_drop(first(&inbox->answers));
-	reactor_cancel(&inbox->retry);
+	outbox_close(&inbox->outbox);
 	reactor_forget(&inbox->source);
 	if (inbox->path)
 		unlink(inbox->path);

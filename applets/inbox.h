@@ -1,23 +1,17 @@
 /*
  * The socket at which a manager is asked: requests are taken out of it as fast as they come, since
  * the kernel keeps few, and looked at one in each turn of the reactor, so that serving goes on. Answers
- * that do not go at once (a Unix socket's queue holds ten) wait.
+ * are outbox.h's.
  */
 #ifndef APPLETS_INBOX_H
 #define APPLETS_INBOX_H
 
+#include "applets/outbox.h"
 #include "core/list.h"
 #include "core/reactor.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/socket.h>
-
-/* Who asked, and is to be answered; len 0: it has no address and cannot be. */
-struct sender {
-	struct sockaddr_storage at;
-	socklen_t len;
-};
 
 struct inbox {
 	/* Filled in by the owner: called with each request, and again in the next turn if it is not done with it
@@ -25,11 +19,10 @@ struct inbox {
 	bool (*take)(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n);
 
 	struct source source;
-	struct timer retry;
-	struct list requests, answers; /* that wait */
-	unsigned waiting;	       /* requests */
-	unsigned unsent;	       /* answers */
-	size_t waiting_bytes, unsent_bytes;
+	struct list requests; /* that wait */
+	unsigned waiting;
+	size_t waiting_bytes;
+	struct outbox outbox;
 	char *path; /* of the socket, to be removed; or NULL */
 };
 
@@ -39,9 +32,6 @@ bool inbox_path(struct sender *at, const char *path);
 /* Open it at an address; a socket that a program left behind is replaced. 0, or -1 with errno; EADDRINUSE:
  * somebody listens there. */
 int inbox_open(struct inbox *inbox, const struct sender *at);
-
-/* Send, now or later; what cannot be sent within a few seconds is dropped. */
-void inbox_answer(struct inbox *inbox, const struct sender *to, const char *bytes, size_t n);
 
 void inbox_close(struct inbox *inbox);
 

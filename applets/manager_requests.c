@@ -31,14 +31,14 @@ static char *item_room(void)
 
 static void say(struct manager *m, const char *word)
 {
-	inbox_answer(&m->inbox, m->asks, word, strlen(word));
+	outbox_send(&m->inbox.outbox, m->asks, word, strlen(word));
 }
 
 static void send_part(void *to, const char *bytes, size_t n)
 {
 	struct manager *m = to;
 
-	inbox_answer(&m->inbox, m->asks, bytes, n);
+	outbox_send(&m->inbox.outbox, m->asks, bytes, n);
 }
 
 static void say_result(struct manager *m, enum port_result result)

@@ -273,7 +273,7 @@ static void put_all(struct arguments *a, const struct manager *m, const struct p
 
 static void answer(struct server *server, const char *word)
 {
-	inbox_answer(&server->manager->inbox, &server->asks, word, strlen(word));
+	outbox_send(&server->manager->inbox.outbox, &server->asks, word, strlen(word));
 	server->asks.len = 0;
 }
 
@@ -397,7 +397,7 @@ static void let_go(struct server *server)
 static void say(struct manager *m, const struct sender *asks, const char *word)
 {
 	if (asks)
-		inbox_answer(&m->inbox, asks, word, strlen(word));
+		outbox_send(&m->inbox.outbox, asks, word, strlen(word));
 }
 
 bool servers_wants(const struct manager *m, const struct settings_place *place)

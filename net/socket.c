@@ -470,12 +470,28 @@ int socket_mailbox(const struct sockaddr *address, socklen_t len)
 	if (fd < 0)
 		return -1;
 	set(fd, SOL_SOCKET, SO_RCVBUF, NEAR_BUFFER);
+	set(fd, SOL_SOCKET, SO_SNDBUF, NEAR_BUFFER);
 	if (address->sa_family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) < 0)
 		return close_failed(fd);
 	mask = umask(0177);
 	error = len > offsetof(struct sockaddr, sa_data) ? bind(fd, address, len) : 0;
 	umask(mask);
 	return error < 0 ? close_failed(fd) : fd;
+}
+
+int socket_room(int fd)
+{
+	socklen_t len = sizeof(int);
+	int bytes = 0;
+
+	return getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, &len) < 0 ? 0 : bytes;
+}
+
+int socket_unread(int fd)
+{
+	int bytes = 0;
+
+	return ioctl(fd, TIOCOUTQ, &bytes) < 0 ? 0 : bytes;
 }
 
 int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len)

@@ -86,6 +86,11 @@ bool socket_may_reach(const struct socket_options *options, const struct address
  * and with room for a burst; bound to none, if the address is no more than a family. fd, or -1 with errno. */
 int socket_mailbox(const struct sockaddr *address, socklen_t len);
 
+/* How many bytes of what it sends the kernel keeps; and how many it has now, which are those that nobody has read
+ * if it is a Unix socket (0 where the kernel does not tell). */
+int socket_room(int fd);
+int socket_unread(int fd);
+
 /* Connect it anew, to another address of the family. 0, or -1 with errno. */
 int socket_reconnect(int fd, const struct sockaddr *to, socklen_t len);
 

@@ -280,6 +280,24 @@ def test_long_answers(stage):
     assert ports == added
 
 
+def test_deaf_client(stage):
+    """One that asks and does not read holds up nobody; its answers are dropped, and it is named."""
+    program, ask = manager.start(stage)
+    added, start = 0, 10000
+    while added < 200:  # the list is longer than a datagram, and some lists than any buffer
+        added += ask.add(start, "p" * 700) == "ok"
+        start += 1
+    ask.sock.settimeout(2)
+    for _ in range(2):
+        deaf = stage.add(manager.Asker(ask.address))
+        for n in range(100):
+            deaf.send("ping" if n % 4 else "list")
+        for _ in range(20):
+            assert ask("ping").startswith("stat: {")
+    kit.eventually(lambda: f"{deaf.home.name}/s does not take its answers" in program.log(), program.log)
+    assert len(ask.ports()) > 50
+
+
 def test_socket_file(stage, tmp_path):
     """For its owner alone; one that was left behind is replaced, one in use is not; removed at the end."""
     path = tmp_path / "m.sock"
