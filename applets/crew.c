@@ -4,6 +4,7 @@
 #include "applets/crew.h"
 
 #include "applets/running.h"
+#include "core/fd.h"
 #include "core/log.h"
 #include "core/shared.h"
 #include "net/handover.h"
@@ -67,7 +68,7 @@ void crew_share(struct applet *applet)
 		    "share what they must: %s",
 		    n, strerror(errno));
 	crew->traffic = shared_map(traffic_size(applet));
-	if (!crew->traffic || pipe2(crew->answers, O_NONBLOCK | O_CLOEXEC) < 0 ||
+	if (!crew->traffic || fd_pipe(crew->answers, O_NONBLOCK) < 0 ||
 	    handover_open(&applet->engine.handover, n) < 0)
 		die("cannot prepare %u workers: %s", n, strerror(errno));
 }

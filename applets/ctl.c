@@ -8,6 +8,7 @@
 #include "applets/running.h"
 #include "applets/secret.h"
 #include "applets/workdir.h"
+#include "core/fd.h"
 #include "core/log.h"
 #include "core/options.h"
 #include "core/reactor.h"

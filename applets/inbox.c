@@ -4,6 +4,7 @@
  */
 #include "applets/inbox.h"
 
+#include "core/fd.h"
 #include "core/log.h"
 #include "net/flow.h"
 #include "net/socket.h"

@@ -6,6 +6,7 @@
 #include "applets/probe.h"
 
 #include "core/bytes.h"
+#include "core/fd.h"
 #include "core/reactor.h"
 #include "net/dns_message.h"
 

@@ -5,6 +5,7 @@
 #include "applets/inbox.h"
 #include "applets/running.h"
 #include "applets/workdir.h"
+#include "core/fd.h"
 #include "core/log.h"
 #include "net/socket.h"
 

@@ -4,6 +4,7 @@
  */
 #include "core/child.h"
 
+#include "core/fd.h"
 #include "core/log.h"
 #include "core/process.h"
 
@@ -186,7 +187,7 @@ static int launch(struct child *child, char *const *argv, char *const *environme
 	int report[2], error;
 	pid_t parent = getpid(), pid;
 
-	if (pipe2(report, O_CLOEXEC) < 0)
+	if (fd_pipe(report, 0) < 0)
 		return -1;
 	pid = fork();
 	if (pid == 0)
@@ -211,7 +212,7 @@ int child_start(struct child *child, char *const *argv, char *const *environment
 	int ends[2], error;
 
 	own();
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (fd_pipe(ends, 0) < 0)
 		return -1;
 	child->pid = 0;
 	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ||

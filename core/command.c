@@ -4,6 +4,7 @@
  */
 #include "core/command.h"
 
+#include "core/fd.h"
 #include "core/process.h"
 #include "core/text.h"
 
@@ -139,9 +140,9 @@ int command_run(const char *path, char *const *argv, const char *input, size_t l
 	int in[2], out[2], error;
 	pid_t pid;
 
-	if (pipe2(in, O_CLOEXEC) < 0)
+	if (fd_pipe(in, 0) < 0)
 		return -1;
-	if (pipe2(out, O_CLOEXEC) < 0) {
+	if (fd_pipe(out, 0) < 0) {
 		error = errno;
 		close(in[0]);
 		close(in[1]);

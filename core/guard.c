@@ -4,6 +4,7 @@
  */
 #include "core/guard.h"
 
+#include "core/fd.h"
 #include "core/process.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ int guard_start(struct guard *guard, pid_t leader)
 	int ends[2], error;
 
 	guard->pid = 0;
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (fd_pipe(ends, 0) < 0)
 		return -1;
 	guard->pid = fork();
 	if (guard->pid == 0) {

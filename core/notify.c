@@ -4,6 +4,7 @@
  */
 #include "core/notify.h"
 
+#include "core/fd.h"
 #include "core/log.h"
 #include "core/reactor.h"
 
@@ -42,7 +43,7 @@ static bool connect_to(const char *name)
 	memcpy(to.sun_path, name, n);
 	if (*name == '@')
 		to.sun_path[0] = 0;
-	manager.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	manager.fd = fd_socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (manager.fd < 0)
 		return false;
 	if (connect(manager.fd, (struct sockaddr *)&to,

@@ -9,6 +9,7 @@
 #include "core/process.h"
 
 #include "core/account.h"
+#include "core/fd.h"
 #include "core/log.h"
 #include "core/pidfile.h"
 
@@ -135,7 +136,7 @@ void process_daemon(const char *pid_file)
 		die("Invalid pid file: '%s': %s", pid_file, strerror(errno));
 	signal(SIGCHLD, SIG_DFL); /* if it is ignored, wait_for_child() learns nothing */
 	fflush(NULL);
-	if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0)
+	if (fd_pipe(ends, 0) < 0 || (child = fork()) < 0)
 		die("cannot go into the background: %s", strerror(errno));
 	if (child > 0) {
 		close(ends[1]);

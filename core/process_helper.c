@@ -4,6 +4,7 @@
  */
 #include "core/process.h"
 
+#include "core/fd.h"
 #include "core/reactor.h"
 
 #include <dirent.h>
@@ -49,7 +50,7 @@ pid_t process_helper(int *ours, int (*serve)(int, void *), void *arg)
 	int ends[2];
 	pid_t child;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (fd_pipe(ends, 0) < 0)
 		return -1;
 	child = fork();
 	if (child < 0) {

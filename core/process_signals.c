@@ -4,6 +4,7 @@
  */
 #include "core/process.h"
 
+#include "core/fd.h"
 #include "core/log.h"
 #include "core/reactor.h"
 
@@ -112,7 +113,7 @@ void process_signals(const struct process_calls *to_call)
 	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART | SA_NOCLDSTOP };
 	int ends[2], old = pipe_in;
 
-	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
+	if (fd_pipe(ends, O_NONBLOCK) < 0)
 		die("cannot watch for signals: %s", strerror(errno));
 	/* In a forked worker there is the main process's pipe still, and what came for that one. */
 	for (int i = 0; i < SIGNALS; i++)

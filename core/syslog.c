@@ -4,6 +4,8 @@
  */
 #include "core/syslog.h"
 
+#include "core/fd.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +32,7 @@ static bool connect_again(void)
 	if (!target.path || strlen(target.path) >= sizeof(to.sun_path))
 		return false;
 	memcpy(to.sun_path, target.path, strlen(target.path));
-	target.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	target.fd = fd_socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (target.fd < 0)
 		return false;
 	target.connected = true;

@@ -8,6 +8,7 @@
 #include "core/workers.h"
 
 #include "core/child.h"
+#include "core/fd.h"
 #include "core/log.h"
 
 #include <errno.h>
@@ -91,7 +92,7 @@ static void kill_the_slow(struct timer *timer)
 
 void workers_start(struct workers *workers)
 {
-	if (pipe2(workers->lifeline, O_NONBLOCK | O_CLOEXEC) < 0)
+	if (fd_pipe(workers->lifeline, O_NONBLOCK) < 0)
 		die("cannot start workers: %s", strerror(errno));
 	workers->parent.fd = -1;
 	workers->stopping = false;

@@ -3,6 +3,8 @@
  */
 #include "net/datagram.h"
 
+#include "core/fd.h"
+
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>

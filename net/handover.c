@@ -3,6 +3,7 @@
  */
 #include "net/handover.h"
 
+#include "core/fd.h"
 #include "core/log.h"
 #include "net/service.h"
 #include "net/session.h"
@@ -33,8 +34,7 @@ int handover_open(struct handover *handover, unsigned workers)
 	if (!handover->boxes)
 		return -1;
 	for (unsigned i = 0; i < workers; i++)
-		if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-			       &handover->boxes[2 * (size_t)i]) < 0)
+		if (fd_pair(AF_UNIX, SOCK_DGRAM, &handover->boxes[2 * (size_t)i]) < 0)
 			return -1;
 	handover->workers = workers;
 	return 0;
@@ -86,7 +86,7 @@ static int receive(int box, struct message *message)
 		.msg_control = ancillary.room,
 		.msg_controllen = sizeof(ancillary.room),
 	};
-	ssize_t n = recvmsg(box, &m, MSG_CMSG_CLOEXEC);
+	ssize_t n = fd_receive(box, &m);
 	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
 	int fd = -1;
 

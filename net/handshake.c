@@ -5,6 +5,7 @@
  */
 #include "net/handshake.h"
 
+#include "core/fd.h"
 #include "net/service.h"
 #include "net/session.h"
 

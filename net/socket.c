@@ -5,6 +5,7 @@
  */
 #include "net/socket.h"
 
+#include "core/fd.h"
 #include "core/log.h"
 #include "net/origdst.h"
 #include "net/socket_passed.h"
@@ -100,19 +101,17 @@ static bool short_of_memory(void)
 
 static int open_stream(int family, bool multipath)
 {
-	int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-
 	if (multipath) {
 		int fd = -1;
 
 		errno = EPROTONOSUPPORT;
 		if (protocol_multipath >= 0)
-			fd = socket(family, type, protocol_multipath);
+			fd = fd_socket(family, SOCK_STREAM, protocol_multipath);
 		if (fd >= 0 || short_of_memory())
 			return fd;
 		fall_back(EXTRA_MULTIPATH);
 	}
-	return socket(family, type, 0);
+	return fd_socket(family, SOCK_STREAM, 0);
 }
 
 /* Probes so close together that a dead peer is found after twice the idle time, at most. */
@@ -303,7 +302,7 @@ int socket_accept(int listener, const struct socket_options *options, struct soc
 
 	memset(peer, 0, sizeof(*peer));
 	do
-		fd = accept4(listener, (struct sockaddr *)peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		fd = fd_accept(listener, (struct sockaddr *)peer, &len);
 	while (fd < 0 && errno == EINTR);
 	/* All comes from the listener; old kernels pass on nothing of multipath TCP's. */
 	if (fd >= 0 && options->multipath && !options->near_single)
@@ -376,7 +375,7 @@ static void set_datagram_manners(int fd, int family, const struct socket_options
 
 static int open_datagram(int family)
 {
-	return socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	return fd_socket(family, SOCK_DGRAM, 0);
 }
 
 /* Datagrams say where they were sent to: to others' addresses, or, on any, to which of ours. */

@@ -1,6 +1,7 @@
 /* See socket_ares.h. Used by dns.c, which owns the sockets. */
 #include "net/socket_ares.h"
 
+#include "core/fd.h"
 #include "net/socket_platform.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ static void wake(struct source *source)
 
 static ares_socket_t open_socket(int family, int type, int protocol, void *data)
 {
-	int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+	int fd = fd_socket(family, type, protocol);
 	const struct option_name *mark = &option_names[OPTION_MARK];
 	const struct ares_sockets *sockets = data;
 	int room = RECEIVE_BUFFER;

@@ -3,6 +3,8 @@
  */
 #include "net/socket_port.h"
 
+#include "core/fd.h"
+
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -104,8 +106,7 @@ static int find_in(const char *path, const struct endpoint *at, bool udp)
 
 static int try_bind(const struct sockaddr_storage *address, socklen_t len, bool udp, bool reuse)
 {
-	int fd = socket(address->ss_family,
-			(udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = fd_socket(address->ss_family, udp ? SOCK_DGRAM : SOCK_STREAM, 0);
 	int on = reuse, error = 0;
 
 	if (fd < 0)
@@ -143,7 +144,7 @@ static int reserve(unsigned port, int *hold)
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "shadowsocks-port-%u", port);
 
-	*hold = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	*hold = fd_socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (*hold < 0 ||
 	    bind(*hold, (struct sockaddr *)&name,
 		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) + (socklen_t)n) == 0)

@@ -28,7 +28,7 @@ IO_CALLS = re.compile(r"(?<![\w.>])(socket|connect|accept4?|bind|listen|recv(?:f
 
 # What has one home: a pattern of calls, and the files that may make them.
 HOMES = [
-    ("sockets and their options", r"(socket|bind|connect|accept4?|listen|setsockopt)", r"(net/(socket\w*|origdst_\w+)|core/(syslog|notify))\.c"),
+    ("sockets and their options", r"(socket|bind|connect|accept4?|listen|setsockopt)", r"(net/(socket\w*|origdst_\w+)|core/(fd\w*|syslog|notify))\.c"),
     ("epoll", r"epoll_\w+", r"core/poller_epoll\.c"),
     ("kqueue", r"(kqueue|kevent)", r"core/poller_kqueue\.c"),
     ("fork", r"(fork|vfork|daemon)", r"core/(process|process_\w+|child|command|guard|workers)\.c"),
