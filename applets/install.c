@@ -3,6 +3,8 @@
  */
 #include "applets/install.h"
 
+#include "core/process.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,12 +32,10 @@ static int find_in_path(const char *command, char *to)
 /* The path of the running executable into to[PATH_MAX]. 0, or -1. */
 static int find_self(const char *argv0, char *to)
 {
-	ssize_t n = readlink("/proc/self/exe", to, PATH_MAX - 1);
+	char self[PATH_MAX];
 
-	if (n > 0) {
-		to[n] = '\0';
+	if (process_executable(self, sizeof self) && realpath(self, to))
 		return 0;
-	}
 	if (strchr(argv0, '/'))
 		return realpath(argv0, to) ? 0 : -1;
 	return find_in_path(argv0, to);

@@ -54,7 +54,7 @@ int secret_read_file(const char *path, char **password)
 	ssize_t n = first_line(path, line, sizeof line);
 
 	if (n == 0)
-		errno = ENODATA;
+		errno = ENOMSG;
 	if (n <= 0)
 		return -1;
 	copy = strdup(line);
@@ -73,7 +73,7 @@ static int password_file(struct settings_place *place, const char *path,
 {
 	if (secret_read_file(path, &place->password) == 0)
 		return 0;
-	if (errno == ENODATA)
+	if (errno == ENOMSG)
 		return fail(reason, "PASSWORD_FILE: %.200s has no password in its first line",
 			    path);
 	return fail(reason, "PASSWORD_FILE: %.200s: %s", path, strerror(errno));

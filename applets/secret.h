@@ -29,7 +29,7 @@ enum secret_family secret_family(const struct wire_method *method);
 bool secret_has_users(const struct wire_method *method);
 
 /* The first line of a file, of malloc(), into *password, whose old text is wiped. 0, or -1 with errno:
- * ENODATA if there is nothing in it. */
+ * ENOMSG if there is nothing in it. */
 int secret_read_file(const char *path, char **password);
 
 /* If neither flags nor file have a password or key: take SS_PASSWORD, or the first line of the

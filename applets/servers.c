@@ -13,15 +13,19 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/options.h"
+#include "core/process.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+extern char **environ;
 
 enum {
 	LOOK = 10,	 /* ms until it is looked again whether a predecessor is gone */
@@ -68,13 +72,12 @@ enum whose { NOBODYS, OTHERS, SERVERS };
  * ending has none. */
 static enum whose whose(pid_t pid, const char *path)
 {
-	char name[NAME], arguments[4096];
+	char arguments[4096];
 	ssize_t n;
 
 	if (pid <= 1)
 		return OTHERS;
-	snprintf(name, sizeof name, "/proc/%ld/cmdline", (long)pid);
-	n = file_read(name, arguments, sizeof arguments);
+	n = process_arguments(pid, arguments, sizeof arguments);
 	if (n <= 0)
 		return NOBODYS;
 	return memmem(arguments, (size_t)n, path, strlen(path) + 1) ? SERVERS : OTHERS;
@@ -319,8 +322,9 @@ static void command_ended(struct child *child, int status)
 /* Where there is no ss-server, or none is asked for, this executable is one. */
 static bool run(struct server *server, struct arguments *arguments, const char *program)
 {
-	char *own[ARGUMENTS + 3] = { "/proc/self/exe", (char *)program };
+	char self[PATH_MAX] = "ss-server", *own[ARGUMENTS + 3] = { self, (char *)program };
 
+	process_executable(self, sizeof self);
 	memcpy(own + 2, arguments->all, sizeof arguments->all);
 	if (program && child_start(&server->command, own + 1, environ) == 0)
 		return true;

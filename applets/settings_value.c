@@ -106,8 +106,8 @@ int value_password_file(struct options *o, const struct option_value *value)
 	if (secret_read_file(path, &place->password) == 0)
 		return 0;
 	return options_fail(o, "cannot be used: %.200s: %s", path,
-			    errno == ENODATA ? "there is no password in its first line"
-					     : strerror(errno));
+			    errno == ENOMSG ? "there is no password in its first line"
+					    : strerror(errno));
 }
 
 int value_key(struct options *o, const struct option_value *value)

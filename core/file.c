@@ -6,6 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __APPLE__ /* its names, older than POSIX's */
+#define st_mtim st_mtimespec
+#define st_ctim st_ctimespec
+#endif
+
 static bool same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;

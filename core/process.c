@@ -86,6 +86,8 @@ unsigned long process_limits(unsigned long nofile)
 	process_no_dumps();
 
 	getrlimit(RLIMIT_NOFILE, &have);
+	if (have.rlim_max == RLIM_INFINITY)
+		have.rlim_max = process_files_max();
 	want = (struct rlimit){ have.rlim_max, have.rlim_max };
 	if (nofile > 0)
 		want = (struct rlimit){ nofile, nofile };
@@ -173,20 +175,6 @@ void process_ready(void)
 	service.starting = false;
 }
 
-static bool is_already(const struct account *to)
-{
-	uid_t u[3];
-	gid_t g[3];
-
-	if (getresuid(&u[0], &u[1], &u[2]) < 0 || getresgid(&g[0], &g[1], &g[2]) < 0)
-		return false;
-	for (int i = 0; i < 3; i++) {
-		if (u[i] != to->uid || g[i] != to->gid)
-			return false;
-	}
-	return true;
-}
-
 /* Whether root is still within reach, as it is with CAP_SETUID kept. */
 static bool can_return(const struct account *to)
 {
@@ -214,7 +202,7 @@ void process_user(const char *who)
 		log_error("run_as user '%s' could not be found.", who);
 		die("failed to switch user");
 	}
-	if (geteuid() != 0 && is_already(&to))
+	if (geteuid() != 0 && process_is(to.uid, to.gid))
 		return;
 	if (found == -2)
 		log_warn("user '%s' is in more than %d groups: the rest is left out", who,
@@ -224,12 +212,11 @@ void process_user(const char *who)
 	if (keep)
 		process_rights_hold();
 	/* Groups first: the user may not change them. */
-	if (setgroups(to.n_groups, to.groups) < 0 || setresgid(to.gid, to.gid, to.gid) < 0 ||
-	    setresuid(to.uid, to.uid, to.uid) < 0)
+	if (setgroups(to.n_groups, to.groups) < 0 || process_become(to.uid, to.gid) < 0)
 		die("failed to switch user to '%s': %s", who, strerror(errno));
 	if (keep)
 		process_rights_reduce(service.marking, service.ports);
-	if (!is_already(&to) || can_return(&to))
+	if (!process_is(to.uid, to.gid) || can_return(&to))
 		die("failed to switch user to '%s': root can be regained", who);
 	process_no_dumps(); /* changing ids has set what the system's default is */
 }

@@ -36,8 +36,18 @@ void process_close_others(int fd);
 /* Those from `first` to `last`, by trying. */
 void process_close_each(unsigned first, unsigned last);
 
-/* The name that ps, pidof and killall see. */
+/* The name that ps, pidof and killall see, where a program may choose it. */
 void process_name(const char *name);
+
+/* A path by which the executable that runs can be started once more. False: the system tells none. */
+bool process_executable(char *to, size_t n);
+
+/* The arguments of a process, each with its NUL, or as many of their bytes as fit: how many; 0 or -1:
+ * there is no such process, it is ending, or the system does not tell. */
+ssize_t process_arguments(pid_t pid, char *to, size_t n);
+
+/* So many descriptors one process may have where its own limit is "any number". */
+unsigned long process_files_max(void);
 
 /* Undo what a careless parent left behind: closed standard streams (else a connection could get
  * number 1, and log lines with it), blocked or ignored signals. Ignores SIGPIPE and SIGXFSZ. */
@@ -68,6 +78,10 @@ void process_ready(void);
  * and group ids are set and it is verified that there is no way back. If we are that user already:
  * nothing. Without an entry in /etc/passwd a number is user and group. Dies if it fails. */
 void process_user(const char *who);
+
+/* Its parts. Whether all three ids are these, as far as the system tells; set them: 0, or -1 with errno. */
+bool process_is(uid_t uid, gid_t gid);
+int process_become(uid_t uid, gid_t gid);
 
 /* Before process_user(): of root's rights the new user is to have one, to mark sockets (fwmark). */
 void process_keep_marking(void);

@@ -1,16 +1,7 @@
 /*
- * What the BSDs have instead of core/process_linux.c.
+ * What the BSDs and macOS have instead of core/process_linux.c.
  */
 #include "core/process.h"
-
-#include <stdlib.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-void process_name(const char *name)
-{
-	setproctitle("%s", name);
-}
 
 /* There is no such promise; programs we start are the user's choice. */
 void process_no_new_privs(void)

@@ -13,12 +13,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel keeps 15 bytes; ours are shorter. */
-void process_name(const char *name)
-{
-	prctl(PR_SET_NAME, name, 0, 0, 0);
-}
-
 void process_no_new_privs(void)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

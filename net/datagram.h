@@ -12,6 +12,7 @@
 
 #include <netinet/in.h>
 #include <stddef.h>
+#include <sys/socket.h>
 
 enum {
 	DATAGRAM_MAX = 65507,	 /* bytes of payload that fit into the largest IPv4 packet */

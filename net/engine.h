@@ -55,11 +55,11 @@ struct engine {
 	struct parcels parcels;
 	struct guises guises; /* opened where answers leave from addresses of others */
 	struct handover handover;
-	struct ledger *ledger; /* bytes of users; NULL: one process counts them itself */
-	struct splice splice;  /* for flows that are copied; opened by who expects them */
-	uint64_t idle_after;   /* before that no guest is idle enough to be evicted */
-	struct timer tick;     /* once a second while there is anything to look after */
-	unsigned quiet_ticks;  /* since the last session ended */
+	struct ledger *ledger;	   /* bytes of users; NULL: one process counts them itself */
+	struct splice_pipe splice; /* for flows that are copied; opened by who expects them */
+	uint64_t idle_after;	   /* before that no guest is idle enough to be evicted */
+	struct timer tick;	   /* once a second while there is anything to look after */
+	unsigned quiet_ticks;	   /* since the last session ended */
 };
 
 /* Room for so many sessions and blocks. 0, or -1 with errno. After reactor_open(). */

@@ -325,7 +325,7 @@ static int burst_open(struct session *s, struct flow *f, struct ends *e)
  * that this becomes little. */
 static bool burst_splice(struct session *s, struct flow *f, struct ends *e)
 {
-	struct splice *pipe = &s->service->engine->splice;
+	struct splice_pipe *pipe = &s->service->engine->splice;
 	ssize_t came = splice_in(pipe, e->from->fd, e->batch);
 
 	if (came < 0 && errno == EINVAL) { /* not with these sockets */

@@ -8,18 +8,18 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct splice {
+struct splice_pipe {
 	int in, out; /* the ends of the pipe, which is empty whenever nobody uses it; -1: there is none */
 };
 
 /* Make the pipe. Without one (no descriptor, no such system) `in` and `out` are -1. */
-void splice_open(struct splice *splice);
-void splice_close(struct splice *splice);
+void splice_open(struct splice_pipe *splice);
+void splice_close(struct splice_pipe *splice);
 
 /* From a socket into the pipe, up to n bytes: as read(). */
-ssize_t splice_in(const struct splice *splice, int from, size_t n);
+ssize_t splice_in(const struct splice_pipe *splice, int from, size_t n);
 
 /* From the pipe to a socket: as write(). What is not taken must be read from splice->out. */
-ssize_t splice_out(const struct splice *splice, int to, size_t n);
+ssize_t splice_out(const struct splice_pipe *splice, int to, size_t n);
 
 #endif
