@@ -187,6 +187,7 @@ static void drop_privileges(const struct settings *settings)
 static void begin(int argc, char **argv)
 {
 	struct settings *settings = &applet.settings;
+	const char *lack;
 
 	socket_passed_open();
 	process_start();
@@ -195,6 +196,9 @@ static void begin(int argc, char **argv)
 	if (crypto_open() < 0)
 		die("the system gives no random bytes");
 	settings_read(settings, applet.kind->program, argc, argv);
+	lack = socket_lacks(&settings->socket);
+	if (lack)
+		die("%s", lack);
 	settings->socket.several = settings->workers > 1;
 	log_open(settings->name, settings->syslog, settings->verbose);
 	if (!settings->nofile)

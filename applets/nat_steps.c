@@ -297,7 +297,7 @@ int nat_find_tool(char *why, size_t n)
 		return NAT_NFT;
 	if (command_find("iptables-restore", path, sizeof(path)))
 		return NAT_IPTABLES;
-	snprintf(why, n, "neither nft nor iptables is here: install nftables");
+	snprintf(why, n, "Linux's nft and iptables are both not here: install nftables");
 	return -1;
 }
 

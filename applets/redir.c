@@ -147,22 +147,28 @@ static const struct role redir_role = {
 	.answers_mark = REDIR_MARK,
 };
 
+static void need(const char *what, bool divert, bool datagrams)
+{
+	const char *why = origdst_lacks(divert, datagrams);
+
+	if (why)
+		die("%s %s", what, why);
+}
+
 /* Without CAP_NET_ADMIN, which is kept when the user changes, nothing can be marked, and nothing can be
- * taken by TPROXY; REDIRECT goes on. */
+ * taken by TPROXY; REDIRECT goes on. Other systems know no marks. */
 static void look_at_rights(const struct settings *settings)
 {
-	bool tproxy = settings->tproxy || settings->mode != MODE_TCP_ONLY;
-
 	process_keep_marking();
+	if (settings->mode != MODE_UDP_ONLY)
+		need(settings->tproxy ? "-T" : "TCP", settings->tproxy, false);
+	if (settings->mode != MODE_TCP_ONLY)
+		need("UDP", false, true);
 	if (!settings->tproxy && origdst_open() < 0)
 		log_warn("cannot ask where connections were bound for: %s", strerror(errno));
-	if (tproxy && !origdst_permitted())
-		die("%s is by TPROXY, for which this process must have CAP_NET_ADMIN: start it as "
-		    "root, or give that to its file with setcap",
-		    settings->tproxy ? "-T" : "UDP");
 	if (!settings->socket.mark && !process_may_mark())
-		log_warn("connections will not be marked (this process lacks CAP_NET_ADMIN): rules "
-			 "must spare the server's address");
+		log_warn("connections will not be marked (that takes Linux, and CAP_NET_ADMIN): "
+			 "rules must spare the server's address");
 }
 
 static unsigned mark_of(const struct settings *settings)

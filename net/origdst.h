@@ -1,7 +1,7 @@
 /*
  * Transparent proxying: where a connection was bound for before the system turned it to us, and
  * how a socket is made to take or to send what carries addresses of others. What a system calls
- * that is in origdst_linux.c or origdst_bsd.c. Called by socket.c and by applets/redir.c. That a
+ * that is in origdst_linux.c, origdst_bsd.c, or origdst_macos.c, which has nothing. Called by socket.c and by applets/redir.c. That a
  * datagram says where it was bound for is read in datagram_linux.c.
  */
 #ifndef NET_ORIGDST_H
@@ -13,8 +13,9 @@
 /* Open what is needed to ask, while there are privileges to. 0, or -1 with errno. */
 int origdst_open(void);
 
-/* True if this process may have such sockets as origdst_allow() makes. */
-bool origdst_permitted(void);
+/* What hinders this process, or its system, from taking what is turned to it: what follows "TCP", "-T" or
+ * "UDP" in a sentence. NULL: nothing. */
+const char *origdst_lacks(bool divert, bool datagrams);
 
 /* Where the connection was bound for. `divert`: its own address is that (TPROXY, divert-to);
  * else the system has rewritten that and is asked (REDIRECT, rdr-to). False with errno: it was

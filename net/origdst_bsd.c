@@ -24,9 +24,10 @@ int origdst_open(void)
 	return pf < 0 ? -1 : 0;
 }
 
-bool origdst_permitted(void)
+const char *origdst_lacks(bool divert, bool datagrams)
 {
-	return true;
+	(void)divert;
+	return datagrams ? "cannot be redirected here, only TCP can: leave out -u and -U" : NULL;
 }
 
 static void fill(struct pf_addr *address, in_port_t *port, const struct sockaddr_storage *from)

@@ -20,9 +20,12 @@ int origdst_open(void)
 }
 
 /* The right is the same. */
-bool origdst_permitted(void)
+const char *origdst_lacks(bool divert, bool datagrams)
 {
-	return process_may_mark();
+	if ((!divert && !datagrams) || process_may_mark())
+		return NULL;
+	return "is by TPROXY, for which this process must have CAP_NET_ADMIN: start it as root, "
+	       "or give that to its file with setcap";
 }
 
 static bool own_address(int fd, struct sockaddr_storage *to)

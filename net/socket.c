@@ -31,7 +31,8 @@ enum {
 	NEAR_BUFFER =
 		4
 		<< 20, /* bytes, for the datagrams of all clients; the kernel's limit may be less */
-	FAR_BUFFER = 1 << 20 /* for those of one */
+	FAR_BUFFER = 1 << 20, /* for those of one */
+	BUFFER_MIN = 1 << 16
 };
 
 /* What only makes things faster, by its bit in `said`. */
@@ -78,6 +79,15 @@ static int set_option(int fd, enum socket_option option, const void *value, size
 		return -1;
 	}
 	return setsockopt(fd, o->level, o->name, value, (socklen_t)n);
+}
+
+const char *socket_lacks(const struct socket_options *options)
+{
+	if (options->mark && option_names[OPTION_MARK].name < 0)
+		return "fwmark: this system does not mark connections, only Linux does";
+	if (options->interface && option_names[OPTION_INTERFACE].name < 0)
+		return "interface: this system does not tie connections to one, only Linux does";
+	return NULL;
 }
 
 static int set_number(int fd, enum socket_option option, int value)
@@ -138,12 +148,23 @@ static void set_manners(int fd, const struct socket_options *options)
 	keep_alive(fd, options->keep_alive);
 }
 
+/* Or as much as there may be: Linux sees to that, others refuse what is more. */
+static void set_buffer(int fd, int name, int bytes)
+{
+	while (bytes > 0 && set(fd, SOL_SOCKET, name, bytes) < 0) {
+		if (errno != ENOBUFS || bytes < BUFFER_MIN) {
+			fall_back(EXTRA_OTHER);
+			return;
+		}
+		bytes /= 2;
+	}
+}
+
 /* The receive buffer decides the window scale: to be set before listen() or connect(). */
 static void set_buffers(int fd, int sndbuf, int rcvbuf)
 {
-	if ((sndbuf > 0 && set(fd, SOL_SOCKET, SO_SNDBUF, sndbuf) < 0) ||
-	    (rcvbuf > 0 && set(fd, SOL_SOCKET, SO_RCVBUF, rcvbuf) < 0))
-		fall_back(EXTRA_OTHER);
+	set_buffer(fd, SO_SNDBUF, sndbuf);
+	set_buffer(fd, SO_RCVBUF, rcvbuf);
 }
 
 /* The traffic class of what we send. */
@@ -468,8 +489,7 @@ int socket_mailbox(const struct sockaddr *address, socklen_t len)
 
 	if (fd < 0)
 		return -1;
-	set(fd, SOL_SOCKET, SO_RCVBUF, NEAR_BUFFER);
-	set(fd, SOL_SOCKET, SO_SNDBUF, NEAR_BUFFER);
+	set_buffers(fd, NEAR_BUFFER, NEAR_BUFFER);
 	if (address->sa_family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) < 0)
 		return close_failed(fd);
 	mask = umask(0177);

@@ -27,6 +27,9 @@ struct socket_options {
 	bool transparent_datagrams;	 /* take datagrams to others' addresses */
 };
 
+/* Which of the options that say where traffic goes this system has nothing like: a sentence. NULL: none. */
+const char *socket_lacks(const struct socket_options *options);
+
 /* A listening TCP socket. v6only: only IPv6 on `::`. fd, or -1 with errno. */
 int socket_listen(const struct sockaddr *address, socklen_t len,
 		  const struct socket_options *options, bool v6only);

@@ -1,15 +1,37 @@
 /*
- * The options of a socket, as far as every BSD has them. What is missing falls back, or is an
+ * The options of a socket, as FreeBSD and macOS call them. What is missing falls back, or is an
  * error, as net/socket.h says.
  */
+#define __APPLE_USE_RFC_3542 /* IPV6_DONTFRAG */
+
 #include "net/socket_platform.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <sys/filio.h>
+#include <sys/socket.h>
+
+#ifndef TCP_KEEPIDLE
+#define TCP_KEEPIDLE TCP_KEEPALIVE
+#endif
+#ifdef __FreeBSD__
+enum { FAST_LISTEN = TCP_FASTOPEN, UNSENT = FIONWRITE };
+#else
+enum { FAST_LISTEN = -1, UNSENT = 0 };
+#endif
+
 const struct option_name option_names[OPTION_COUNT] = {
-	[OPTION_FAST_LISTEN] = { 0, -1 }, [OPTION_FAST_CONNECT] = { 0, -1 },
-	[OPTION_KEEP_IDLE] = { 0, -1 },	  [OPTION_KEEP_EVERY] = { 0, -1 },
-	[OPTION_KEEP_PROBES] = { 0, -1 }, [OPTION_LATE_PORT] = { 0, -1 },
-	[OPTION_MARK] = { 0, -1 },	  [OPTION_INTERFACE] = { 0, -1 },
-	[OPTION_MERGE] = { 0, -1 },	  [OPTION_SEGMENT] = { 0, -1 },
+	[OPTION_FAST_LISTEN] = { IPPROTO_TCP, FAST_LISTEN },
+	[OPTION_FAST_CONNECT] = { 0, -1 },
+	[OPTION_KEEP_IDLE] = { IPPROTO_TCP, TCP_KEEPIDLE },
+	[OPTION_KEEP_EVERY] = { IPPROTO_TCP, TCP_KEEPINTVL },
+	[OPTION_KEEP_PROBES] = { IPPROTO_TCP, TCP_KEEPCNT },
+	[OPTION_LATE_PORT] = { 0, -1 },
+	[OPTION_MARK] = { 0, -1 },
+	[OPTION_INTERFACE] = { 0, -1 },
+	[OPTION_MERGE] = { 0, -1 },
+	[OPTION_SEGMENT] = { 0, -1 },
 };
 
 /* Replies leave from the address that the system chooses. */
@@ -21,9 +43,12 @@ int platform_tell_origin(int fd, int family)
 
 int platform_fragments(int fd, int family, bool may)
 {
-	(void)fd, (void)family;
-	return may ? 0 : -1;
+	int whole = !may;
+
+	if (family == AF_INET6)
+		return setsockopt(fd, IPPROTO_IPV6, IPV6_DONTFRAG, &whole, sizeof whole);
+	return setsockopt(fd, IPPROTO_IP, IP_DONTFRAG, &whole, sizeof whole);
 }
 
-const unsigned long request_unsent = 0;
+const unsigned long request_unsent = UNSENT;
 const int protocol_multipath = -1;
