@@ -37,12 +37,14 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # --- sources: whatever lies in the four directories, less the files of other platforms
 
 # which system and CPU, only the compiler knows: it may be a cross compiler, or CFLAGS may say -m32.
-# X_anycpu.c stands in where there is no X of its own.
+# X_anycpu.c stands in where there is no X of its own, X_macos.c for X_bsd.c or X.c.
 macros := $(shell $(if $(filter musl,$(FLAVOUR)),$(musl_cc),$(CC)) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null)
-os := $(if $(findstring __linux__,$(macros)),linux,bsd)
+os := $(if $(findstring __linux__,$(macros)),linux,$(if $(findstring __APPLE__,$(macros)),macos,bsd))
 POLLER ?= $(if $(filter linux,$(os)),epoll,kqueue)
 cpu := $(if $(findstring __x86_64__,$(macros)),x86,$(if $(findstring __aarch64__,$(macros)),arm,any))
-other := %_$(if $(filter linux,$(os)),bsd,linux).c $(filter-out %_$(POLLER).c,%_epoll.c %_kqueue.c) \
+macos := $(wildcard core/*_macos.c net/*_macos.c)
+other := $(if $(filter linux,$(os)),%_bsd.c,%_linux.c) $(filter-out %_$(POLLER).c,%_epoll.c %_kqueue.c) \
+	$(if $(filter macos,$(os)),$(macos:%_macos.c=%_bsd.c) $(macos:%_macos.c=%.c),$(macos)) \
 	$(filter-out %_$(cpu).c,%_x86.c %_arm.c) \
 	$(patsubst %_$(cpu).c,%_anycpu.c,$(wildcard crypto/*_$(cpu).c))
 lib_sources := $(filter-out $(other),$(sort $(wildcard core/*.c crypto/*.c net/*.c applets/*.c)))
@@ -51,11 +53,14 @@ links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key ss-nat ss-acl s
 
 # --- flags: ours come first, so that the user's have the last word
 
+ld.elf := -Wl,-z,relro,-z,now -Wl,--gc-sections
+ld.macho := -Wl,-dead_strip
+
 ours := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -I. -ffile-prefix-map=$(CURDIR)=.
 ours += -DSS_VERSION='"$(VERSION)"'
 ours += -Wall -Wextra -Wshadow $(if $(WERROR),-Werror)
 ours += -fPIE -fstack-protector-strong -ffunction-sections -fdata-sections
-ours_ld := -Wl,-z,relro,-z,now -Wl,--gc-sections
+ours_ld := $(if $(filter macos,$(os)),$(ld.macho),$(ld.elf))
 
 # libc's checked reads and writes need the optimiser, and stand in the sanitizers' way
 fortify := $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
@@ -103,7 +108,7 @@ extra_objects := $(B)/obj/dist/static/random.o
 ifdef zig
 # the machine's own objcopy knows no other CPU
 OBJCOPY := $(LLVM_OBJCOPY)
-ours_ld += -static $(if $(fixed),-no-pie,-pie)
+ours_ld += $(if $(hosted),,-static) $(if $(fixed),-no-pie,-pie)
 # CMSG_NXTHDR() of its musl compares signed with unsigned; without -O it would want a run-time of sanitizers
 ours += $(fixed:%=-fno-PIE) -Wno-sign-compare -fno-sanitize=all
 else
@@ -134,7 +139,7 @@ all: $(B)/ss $(links:%=$(B)/%)
 $(links:%=$(B)/%): $(B)/ss
 	@ln -f $< $@
 
-ifneq ($(filter san fuzz,$(FLAVOUR)),)
+ifneq ($(filter san fuzz,$(FLAVOUR))$(filter macos,$(os)),)
 $(B)/ss: $(B)/obj/ss
 	@ln -f $< $@
 else
@@ -182,9 +187,9 @@ $(L)/pie.specs: dist/static/pie_specs.sh
 	@sh dist/static/pie_specs.sh $(musl_cc) >$@
 $(L)/libmbedcrypto.a $(L)/libcares.a: $(L)/libsodium.a
 $(L)/libsodium.a: dist/static/libs.mk $(wildcard dist/static/*config.h)
-	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L)
+	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L)
 $(L)/libcmocka.a: $(L)/libsodium.a
-	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L) $@
+	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L) $@
 endif
 
 .PHONY: static static-musl san
@@ -194,6 +199,7 @@ static:
 	@$(MAKE) FLAVOUR=static all
 	@sh tests/structure/is_static.sh build/static/ss
 static-musl:
+	$(if $(hosted),$(error no executable is static on $(TARGET): make cross-check TARGETS=$(TARGET)))
 	@$(MAKE) FLAVOUR=musl all
 	@sh tests/structure/is_static.sh build/$(or $(TARGET),musl)/ss $(size_max)
 
@@ -280,6 +286,17 @@ kqueue_programs := $(kqueue_tests:%=$(B)/tests/%-kqueue)
 programs += $(kqueue_programs)
 $(kqueue_programs): $(B)/tests/%-kqueue: $(B)/obj/tests/%.o $(filter-out %/poller_epoll.o,$(lib_objects)) \
 		$(B)/obj/core/poller_kqueue.o $(kqshim)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
+endif
+
+# What macOS lacks is put together from what POSIX has, so it runs here.
+ifeq ($(os)$(cross),linux)
+macos_tests := core/fd core/process core/child
+macos_programs := $(macos_tests:%=$(B)/tests/%-macos)
+programs += $(macos_programs)
+$(macos_programs): $(B)/tests/%-macos: $(B)/obj/tests/%.o $(filter-out %/fd.o %/process_ids.o,$(lib_objects)) \
+		$(B)/obj/core/fd_macos.o $(B)/obj/core/process_ids_macos.o
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
 endif
@@ -408,6 +425,12 @@ reproducible:
 .PHONY: reach
 reach:
 	@$(TEST_PYTHON) tests/reach/reach.py "$(MAKE)" $(foreach t,$(or $(TARGETS),$(targets)),"$t:$(run.$t)")
+
+# That it compiles and links for FreeBSD and macOS, of which there are headers here but nothing to run it.
+.PHONY: cross-check
+cross-check:
+	@for target in $(or $(TARGETS),$(bsd_targets)); do $(MAKE) FLAVOUR=musl TARGET=$$target all || exit; done
+	@sh tests/structure/linked.sh $(or $(TARGETS),$(bsd_targets))
 
 .PHONY: check demo
 check:
