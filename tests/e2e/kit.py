@@ -312,6 +312,13 @@ class BlackHole:
 # ---- the programs under test
 
 
+def session_of(pid):
+    """None: it is no more, or waits only to be reaped."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+        return int(fields[3]) if fields[0] != "Z" else None
+
+
 class Program:
     """A started ss-local or ss-server, and what can be seen of it from outside."""
 
@@ -357,15 +364,27 @@ class Program:
         if self.alive():
             self.signal(signal.SIGTERM)
         status, log = self.wait(within), self.log()
+        if status == 0:
+            eventually(lambda: not self.started(), f"{self.role} has left behind {self.started()}")
         self.kill()
         assert status == 0, f"{self.role} ended with {status} on SIGTERM:\n{log[-3000:]}"
         assert not re.search("Sanitizer|runtime error:", log), log
 
     def kill(self):
+        """And whatever it has started: a plugin of shadowsocks-libev's stays when its program is killed."""
         if self.alive():
             self.process.kill()
+        while started := self.started():
+            for pid in started:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         self.process.wait()
         shutil.rmtree(self.home, ignore_errors=True)
+
+    def started(self):
+        """The pids of what it has started and what runs still: all that is in its session."""
+        pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
+        return [pid for pid in pids if pid != self.pid and session_of(pid) == self.pid]
 
     def stdout(self):
         return (self.home / "stdout").read_text(errors="replace")

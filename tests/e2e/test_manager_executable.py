@@ -89,6 +89,7 @@ def test_number_of_another(stage, tmp_path):
     (work / f".shadowsocks_{port}.pid").unlink()
     assert ask.add(port) == "ok"
     assert alive(other)
+    os.kill(pid_of(work, port), signal.SIGKILL)  # it would not end either
 
 
 def test_users(stage):
