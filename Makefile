@@ -10,6 +10,7 @@ bindir ?= $(PREFIX)/bin
 mandir ?= $(PREFIX)/share/man
 FUZZ_SECONDS ?= 20
 FUZZ_RUNS ?= 1000000
+WITHOUT_MAX := 430000
 SIZE_MAX := 520000
 
 OBJCOPY ?= objcopy
@@ -47,9 +48,14 @@ other := $(if $(filter linux,$(os)),%_bsd.c,%_linux.c) $(filter-out %_$(POLLER).
 	$(if $(filter macos,$(os)),$(macos:%_macos.c=%_bsd.c) $(macos:%_macos.c=%.c),$(macos)) \
 	$(filter-out %_$(cpu).c,%_x86.c %_arm.c) \
 	$(patsubst %_$(cpu).c,%_anycpu.c,$(wildcard crypto/*_$(cpu).c))
-lib_sources := $(filter-out $(other),$(sort $(wildcard core/*.c crypto/*.c net/*.c applets/*.c)))
+# parts that WITHOUT names
+include dist/without.mk
+absent := $(foreach part,$(without),$(files.$(part))) $(if $(without),,%/absent.c)
+lib_sources := $(filter-out $(other) $(absent),$(sort $(wildcard core/*.c crypto/*.c net/*.c applets/*.c)))
 lib_objects := $(lib_sources:%.c=$(B)/obj/%.o)
 links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key ss-nat ss-acl ss-ctl ss-ping ss-check ss-url
+absent_links := $(foreach part,$(without),$(names.$(part)))
+links := $(filter-out $(absent_links),$(links))
 
 # --- flags: ours come first, so that the user's have the last word
 
@@ -98,7 +104,7 @@ ours_ld += -static-pie
 extra_objects := $(B)/obj/dist/static/glibc_nss.o $(B)/obj/dist/static/random.o
 else ifeq ($(FLAVOUR),musl)
 # the three libraries from the distribution's source, and a linker script of ours for static PIE
-L := build/libs/$(notdir $(B))
+L := build/libs/$(or $(TARGET),musl)
 CC := $(musl_cc)
 ours += $(fortify) -fno-asynchronous-unwind-tables -fno-unwind-tables
 libs_cflags := -isystem $(L)/include
@@ -135,6 +141,7 @@ say = $(if $(V),,@echo "  $1	$(patsubst $(CURDIR)/%,%,$@)";)
 
 .PHONY: all
 all: $(B)/ss $(links:%=$(B)/%)
+	$(if $(absent_links),@rm -f $(absent_links:%=$(B)/%))
 
 $(links:%=$(B)/%): $(B)/ss
 	@ln -f $< $@
@@ -163,6 +170,9 @@ ifndef zig
 $(B)/obj/crypto/aes_arm.o: defines = -march=armv8-a+crypto
 endif
 
+# who is asked what is not there
+$(B)/obj/applets/features.o: ours += -DSS_WITHOUT='"$(without)"'
+
 # what no byte or packet passes through is to be small here, whatever CFLAGS say
 ifeq ($(FLAVOUR),musl)
 cold := $(addprefix crypto/,aead.c aes.c cpu_x86.c stream.c stream_%.c substitution.c)
@@ -175,7 +185,7 @@ $(patsubst %.c,$(B)/obj/%.o,$(rarely)): defines = -Os
 endif
 
 # another compiler, other flags, another version, files that change sides: everything again
-$(B)/obj/flags: export FLAGS := $(filter-out -Werror,$(VERSION) $(compile) $(link) $(libs) $(rarely))
+$(B)/obj/flags: export FLAGS := $(filter-out -Werror,$(VERSION) $(without) $(compile) $(link) $(libs) $(rarely))
 $(B)/obj/flags: FORCE
 	@mkdir -p $(@D)
 	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
@@ -368,7 +378,7 @@ fuzz-check:
 
 # --- structure: what the source promises, checked
 
-.PHONY: layers budget size-check man-check
+.PHONY: layers budget size-check without-some without-check man-check
 layers:
 	@$(PYTHON) tests/structure/layers.py
 budget: $(B)/tests/budget
@@ -378,6 +388,11 @@ $(B)/tests/budget: $(B)/obj/tests/structure/budget.o
 	$(call say,LINK)$(link) -o $@ $^
 size-check:
 	@sh tests/structure/size_check.sh "$(MAKE)" $(MUSL_CC)
+# builds that lack something: the static one of them, for small machines; and each part alone
+without-some:
+	@$(TEST_PYTHON) tests/structure/without.py --musl "$(MUSL_CC)" --most $(WITHOUT_MAX) "$(MAKE)" build/without "stream manager redir"
+without-check:
+	@CC="$(CC)" $(TEST_PYTHON) tests/structure/without.py "$(MAKE)" build/without
 man-check: all
 	@sh tests/structure/manuals.sh $(PYTHON) $(B)
 

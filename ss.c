@@ -4,6 +4,7 @@
  * itself is here too; everything else lies in applets/.
  */
 #include "applets/applet.h"
+#include "applets/features.h"
 #include "applets/install.h"
 #include "applets/version.h"
 #include "core/process.h"
@@ -14,13 +15,22 @@
 struct applet {
 	const char *name;
 	int (*main)(int argc, char **argv);
+	unsigned needs; /* enum feature, which this build may lack; 0: nothing */
 };
 
 static const struct applet applets[] = {
-	{ "ss-local", local_main }, { "ss-server", server_main },   { "ss-tunnel", tunnel_main },
-	{ "ss-redir", redir_main }, { "ss-manager", manager_main }, { "ss-key", key_main },
-	{ "ss-nat", nat_main },	    { "ss-acl", acl_main },	    { "ss-ctl", ctl_main },
-	{ "ss-ping", ping_main },   { "ss-check", check_main },	    { "ss-url", url_main },
+	{ "ss-local", local_main, 0 },
+	{ "ss-server", server_main, 0 },
+	{ "ss-tunnel", tunnel_main, FEATURE_TUNNEL },
+	{ "ss-redir", redir_main, FEATURE_REDIR },
+	{ "ss-manager", manager_main, FEATURE_MANAGER },
+	{ "ss-key", key_main, FEATURE_KEY },
+	{ "ss-nat", nat_main, FEATURE_REDIR },
+	{ "ss-acl", acl_main, FEATURE_ACL },
+	{ "ss-ctl", ctl_main, FEATURE_MANAGER },
+	{ "ss-ping", ping_main, FEATURE_PING },
+	{ "ss-check", check_main, FEATURE_CHECK },
+	{ "ss-url", url_main, FEATURE_URL },
 };
 
 enum { APPLETS = sizeof(applets) / sizeof(applets[0]), PREFIX = sizeof("ss-") - 1 };
@@ -34,10 +44,24 @@ static const struct applet *find(const char *name)
 	return NULL;
 }
 
+/* The names of those that are in this build; their number. */
+static unsigned built(const char *names[APPLETS])
+{
+	unsigned lacking = features_lacking(), n = 0;
+
+	for (unsigned i = 0; i < APPLETS; i++)
+		if (!(applets[i].needs & lacking))
+			names[n++] = applets[i].name;
+	return n;
+}
+
 static void list(FILE *to)
 {
-	for (unsigned i = 0; i < APPLETS; i++)
-		fprintf(to, "%s\n", applets[i].name);
+	const char *names[APPLETS];
+	unsigned n = built(names);
+
+	for (unsigned i = 0; i < n; i++)
+		fprintf(to, "%s\n", names[i]);
 }
 
 static int usage(FILE *to)
@@ -60,18 +84,22 @@ static int install(int argc, char **argv)
 {
 	const char *names[APPLETS];
 	bool symbolic = argc == 4 && strcmp(argv[2], "-s") == 0;
+	unsigned n = built(names);
 
 	if (argc != 3 && !symbolic)
 		return usage(stderr);
-	for (unsigned i = 0; i < APPLETS; i++)
-		names[i] = applets[i].name;
-	return install_links(argv[0], argv[argc - 1], symbolic, names, APPLETS) < 0 ? 1 : 0;
+	return install_links(argv[0], argv[argc - 1], symbolic, names, n) < 0 ? 1 : 0;
 }
 
 static int run(const struct applet *applet, int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return version_print();
+	if (applet->needs & features_lacking()) {
+		fprintf(stderr, "%s is not in this build, which was made without %s\n",
+			applet->name, features_without());
+		return 1;
+	}
 	return applet->main(argc, argv);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "applets/applet.h"
 
+#include "applets/features.h"
 #include "applets/workdir.h"
 #include "core/account.h"
 #include "core/command.h"
@@ -23,8 +24,16 @@
 
 enum { PRIVILEGED = 1024 /* ports below are for root */ };
 
-static const enum program programs[] = { PROGRAM_LOCAL, PROGRAM_SERVER, PROGRAM_TUNNEL,
-					 PROGRAM_REDIR, PROGRAM_MANAGER };
+static const struct {
+	enum program program;
+	unsigned needs; /* enum feature */
+} programs[] = {
+	{ PROGRAM_LOCAL, 0 },
+	{ PROGRAM_SERVER, 0 },
+	{ PROGRAM_TUNNEL, FEATURE_TUNNEL },
+	{ PROGRAM_REDIR, FEATURE_REDIR },
+	{ PROGRAM_MANAGER, FEATURE_MANAGER },
+};
 
 enum { PROGRAMS = sizeof programs / sizeof programs[0] };
 
@@ -37,7 +46,8 @@ static int usage(FILE *to)
 	      "was looked at, and what is wrong. Programs:",
 	      to);
 	for (unsigned i = 0; i < PROGRAMS; i++)
-		fprintf(to, " %s", settings_program_name(programs[i]) + 3);
+		if (!(programs[i].needs & features_lacking()))
+			fprintf(to, " %s", settings_program_name(programs[i].program) + 3);
 	fputc('\n', to);
 	return to == stdout ? 0 : 1;
 }
@@ -312,11 +322,15 @@ int check_main(int argc, char **argv)
 	if (crypto_open() < 0)
 		die("the system gives no random bytes");
 	for (unsigned i = 0; i < PROGRAMS; i++) {
-		const char *program = settings_program_name(programs[i]);
+		const char *program = settings_program_name(programs[i].program);
 
 		if (strcmp(name, program) != 0 && strcmp(name, program + 3) != 0)
 			continue;
-		int status = check(programs[i], argc - 1, argv + 1);
+		int status =
+			programs[i].needs & features_lacking()
+				? (int)bad("%s is not in this build, which was made without %s",
+					   program, features_without())
+				: check(programs[i].program, argc - 1, argv + 1);
 
 		return fflush(stdout) == 0 ? status : 1;
 	}

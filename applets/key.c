@@ -2,6 +2,7 @@
  * ss-key: a fresh random key for a method, in the form that the programs take.
  */
 #include "applets/applet.h"
+#include "applets/features.h"
 #include "applets/secret.h"
 
 #include <sodium.h>
@@ -43,8 +44,11 @@ int key_main(int argc, char **argv)
 	method = wire_find(argv[1]);
 	if (!method)
 		return refuse(argv[1], "is no method that is built in; -h lists them");
-	if (!wire_built(method))
-		return refuse(argv[1], "is not in this build: its libraries lack the cipher");
+	if (!wire_built(method)) {
+		fprintf(stderr, "ss-key: %s is not in this build%s\n", method->name,
+			features_no_cipher());
+		return 1;
+	}
 	if (secret_family(method) == SECRET_NONE)
 		return refuse(argv[1], "encrypts nothing and has no key");
 	if (crypto_open() < 0)

@@ -5,6 +5,7 @@
  */
 #include "applets/settings.h"
 
+#include "applets/features.h"
 #include "applets/settings_table.h"
 #include "applets/settings_value.h"
 
@@ -44,6 +45,7 @@ static const char one_time_auth[] = "One time auth has been deprecated. Try AEAD
 #define FIELD(type_, field_) .type = OPTION_##type_, .offset = offsetof(struct settings, field_)
 #define RANGE(min_, max_) .min = min_, .max = max_
 #define BITS(bits_) .bits = bits_
+#define NEEDS(feature_) .needs = FEATURE_##feature_
 #define HELP(help_) .help = help_
 
 static const struct option_row rows[] = {
@@ -57,7 +59,7 @@ static const struct option_row rows[] = {
 	{ FLAG('p', NULL, "PORT"), KEY("server_port"), FOR(CLIENTS), FIELD(PORT, top.server_port),
 	  HELP("port of the server") },
 	{ FLAG(0, "server-url", "URL"), FOR(CLIENTS), FIELD(CUSTOM, top.linked),
-	  .custom = value_server_url, BITS(OURS | SECRET),
+	  .custom = value_server_url, BITS(OURS | SECRET), NEEDS(URL),
 	  HELP("server, method, password and plugin from an ss:// link; later options win") },
 	{ FLAG('p', NULL, "PORT"), KEY("server_port"), FOR(S), FIELD(PORT, top.server_port),
 	  HELP("port to listen on") },
@@ -210,17 +212,19 @@ static const struct option_row rows[] = {
 	  HELP("receive buffer of outgoing connections") },
 
 	/* rules, plugins, managers */
-	{ FLAG(0, "acl", "FILE"), KEY("acl"), FOR(ALL & ~T), FIELD(STRING, acl),
+	{ FLAG(0, "acl", "FILE"), KEY("acl"), FOR(ALL & ~T), FIELD(STRING, acl), NEEDS(ACL),
 	  HELP("access control list, see ss-acl(5)") },
 	{ FLAG(0, "plugin", "PROGRAM"), KEY("plugin"), FOR(ALL), FIELD(STRING, top.plugin),
+	  NEEDS(PLUGIN),
 	  HELP("program (SIP003) that carries connections between client and server") },
 	{ FLAG(0, "plugin-opts", "TEXT"), KEY("plugin_opts"), FOR(ALL),
-	  FIELD(STRING, top.plugin_opts),
+	  FIELD(STRING, top.plugin_opts), NEEDS(PLUGIN),
 	  HELP("options for the plugin") },
 	{ FLAG(0, "plugin-mode", "MODE"), KEY("plugin_mode"), FOR(ALL), FIELD(WORD, top.plugin_mode),
-	  .words = modes, BITS(OURS),
+	  .words = modes, BITS(OURS), NEEDS(PLUGIN),
 	  HELP("what the plugin carries: tcp_only, tcp_and_udp, udp_only (tcp_only)") },
 	{ FLAG(0, "manager-address", "ADDRESS"), FOR(S), FIELD(STRING, manager_address),
+	  NEEDS(MANAGER),
 	  HELP("where to report traffic: host:port or a Unix socket's path") },
 	{ FLAG(0, "manager-address", "ADDRESS"), KEY("manager_address"), FOR(M),
 	  FIELD(STRING, manager_address),
@@ -261,10 +265,10 @@ static const struct option_row element_rows[] = {
 	{ KEY("users"), FOR(S | M), FIELD(CUSTOM, users), .custom = value_users },
 	{ KEY("disabled"), FOR(ALL), FIELD(BOOL, disabled) },
 	{ KEY("mode"), FOR(ALL), FIELD(WORD, mode), .words = element_modes },
-	{ KEY("plugin"), FOR(ALL), FIELD(STRING, plugin) },
-	{ KEY("plugin_opts"), FOR(ALL), FIELD(STRING, plugin_opts) },
-	{ KEY("plugin_mode"), FOR(ALL), FIELD(WORD, plugin_mode), .words = modes },
-	{ KEY("acl"), FOR(ALL), FIELD(STRING, acl), .custom = value_element_acl },
+	{ KEY("plugin"), FOR(ALL), FIELD(STRING, plugin), NEEDS(PLUGIN) },
+	{ KEY("plugin_opts"), FOR(ALL), FIELD(STRING, plugin_opts), NEEDS(PLUGIN) },
+	{ KEY("plugin_mode"), FOR(ALL), FIELD(WORD, plugin_mode), .words = modes, NEEDS(PLUGIN) },
+	{ KEY("acl"), FOR(ALL), FIELD(STRING, acl), .custom = value_element_acl, NEEDS(ACL) },
 	{ KEY("fast_open"), FOR(M), FIELD(CUSTOM, fast_open), .custom = value_fast_open },
 	{ KEY("no_delay"), FOR(M), FIELD(CUSTOM, no_delay), .custom = value_no_delay },
 	{ KEY("id"), FOR(ALL), FIELD(IGNORE, at) },
@@ -333,6 +337,8 @@ static struct options table(const struct option_row *all, unsigned count, enum p
 		.count = count,
 		.program_name = name_of,
 		.program = program,
+		.lacks = features_lacking(),
+		.without = features_without(),
 		.into = into,
 		.reason = reason,
 	};

@@ -4,6 +4,7 @@
  */
 #include "applets/settings_value.h"
 
+#include "applets/features.h"
 #include "applets/secret.h"
 #include "applets/settings.h"
 #include "core/workers.h"
@@ -200,9 +201,8 @@ int value_method(struct options *o, const struct option_value *value)
 		return 0;
 	place->method = wire_find(text);
 	if (place->method && !wire_built(place->method))
-		return options_fail(
-			o, "is %s, which is not in this build: its libraries lack the cipher",
-			place->method->name);
+		return options_fail(o, "is %s, which is not in this build%s", place->method->name,
+				    features_no_cipher());
 	if (place->method)
 		return 0;
 	return options_fail(o,

@@ -3,6 +3,7 @@
  */
 #include "applets/version.h"
 
+#include "applets/features.h"
 #include "net/wire.h"
 
 #include <ares.h>
@@ -24,5 +25,7 @@ int version_print(void)
 		if (wire_built(wire_list(i)))
 			printf(" %s", wire_list(i)->name);
 	printf("\n");
+	if (features_without()[0])
+		printf("without: %s\n", features_without());
 	return 0;
 }

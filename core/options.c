@@ -84,6 +84,11 @@ bool options_takes(const struct options *o, const struct option_row *row)
 	return row->programs & o->program;
 }
 
+bool options_lacks(const struct options *o, const struct option_row *row)
+{
+	return row->needs & o->lacks;
+}
+
 /* --- keys */
 
 /* The row of a key that this program reads, or NULL. */
@@ -145,6 +150,12 @@ static void ignored(struct options *o, const char *key)
 	options_warn(o, "is for %s, ignored", names);
 }
 
+/* Nothing, in any of the ways in which files that a program writes say so. */
+static bool says_nothing(const struct json *j)
+{
+	return j->type == JSON_NULL || (j->type == JSON_STRING && j->len == 0);
+}
+
 static int member(struct options *o, const struct json *j)
 {
 	const struct option_row *row = strlen(j->name) == j->name_len ? by_key(o, j->name) : NULL;
@@ -158,6 +169,9 @@ static int member(struct options *o, const struct json *j)
 	o->seen[row - o->rows] = true;
 	if (row->type != OPTION_REFUSE && overruled(o, row))
 		return 0;
+	if (options_lacks(o, row) && !says_nothing(j))
+		return options_fail(o, "is not in this build, which was made without %s",
+				    o->without);
 	return options_store(o, row, &(struct option_value){ .json = j });
 }
 
@@ -216,7 +230,7 @@ void options_help(const struct options *o, FILE *to)
 	for (unsigned i = 0; i < o->count; i++) {
 		const struct option_row *row = &o->rows[i];
 
-		if (options_takes(o, row) && (row->letter || row->name) &&
+		if (options_takes(o, row) && !options_lacks(o, row) && (row->letter || row->name) &&
 		    !(row->bits & OPTION_HIDDEN))
 			help_line(row, to);
 	}

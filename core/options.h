@@ -59,6 +59,7 @@ struct option_row {
 	const char *key;   /* JSON; NULL: none */
 	uint8_t type;	   /* enum option_type */
 	uint8_t bits;	   /* enum option_bits */
+	uint16_t needs;	   /* bit mask of parts that a build may lack */
 	unsigned programs; /* bit mask of those that take it */
 	size_t offset;	   /* of the field; rows with the same offset are spellings of one thing */
 	unsigned min, max; /* OPTION_NUMBER */
@@ -82,7 +83,11 @@ struct options {
 	unsigned count;
 	const char *(*program_name)(unsigned bit);
 	unsigned program; /* one bit */
-	void *into;	  /* the struct with the fields; defaults are there already */
+	/* What this build lacks, and what it was made without, in words: rows that need it are known, but
+	 * neither listed nor taken. */
+	unsigned lacks;
+	const char *without;
+	void *into; /* the struct with the fields; defaults are there already */
 	struct options_reason *reason;
 	/* of which this reads a part, and which counts its warnings; or NULL */
 	struct options *whole;

@@ -13,6 +13,9 @@ static int flag(struct options *o, const struct option_row *row, const char *wha
 
 	o->where[0] = 0;
 	snprintf(o->what, sizeof o->what, "option %s", what);
+	if (options_lacks(o, row))
+		return options_misused(o, "%s is not in this build, which was made without %s",
+				       o->what, o->without);
 	if (text && !*text && (row->bits & OPTION_FILLED))
 		return options_fail(o, "must not be empty");
 	o->given[row - o->rows] = true;

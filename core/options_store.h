@@ -19,6 +19,9 @@ __attribute__((format(printf, 2, 3))) int options_misused(struct options *option
 /* Whether this program takes the row. */
 bool options_takes(const struct options *options, const struct option_row *row);
 
+/* Whether this build lacks what the row needs. */
+bool options_lacks(const struct options *options, const struct option_row *row);
+
 void *options_field(const struct options *options, const struct option_row *row);
 
 /* Free a string of malloc(), wiped if it is a secret; it is NULL then. */

@@ -108,7 +108,7 @@ const struct wire_method *wire_list(unsigned i)
 	return i < sizeof methods / sizeof methods[0] ? &methods[i] : NULL;
 }
 
-/* The method's stream cipher, or NULL. */
+/* The method's stream cipher, or NULL: it has none, or not in this build. */
 static const struct stream *stream_of(const struct wire_method *method)
 {
 	return method->format == &wire_stream ? stream_find(method->cipher) : NULL;
@@ -125,7 +125,7 @@ bool wire_built(const struct wire_method *method)
 {
 	const struct stream *stream = stream_of(method);
 
-	return !stream || stream_built(stream);
+	return stream ? stream_built(stream) : method->format != &wire_stream;
 }
 
 static uint64_t system_clock(void)

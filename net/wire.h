@@ -130,10 +130,10 @@ struct wire_opened {
 const struct wire_method *wire_find(const char *name);
 const struct wire_method *wire_list(unsigned i);
 
-/* Bytes of the method's key. */
+/* Bytes of the key of a method that is built. */
 size_t wire_key_len(const struct wire_method *method);
 
-/* False: the libraries of this build lack what the method needs, and no key can be made. */
+/* False: this build or its libraries lack what the method needs, and no key can be made. */
 bool wire_built(const struct wire_method *method);
 
 /* Make a key from its method and raw key bytes (wire_key_len() of them). All that is optional is off

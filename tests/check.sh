@@ -42,6 +42,7 @@ computing()
 	run unit-san unit SAN=1
 	run fuzz fuzz-check
 	run size size-check
+	run without without-some
 	run dist dist-check
 	polite=
 	run e2e-san e2e SAN=1

@@ -119,6 +119,7 @@ static const struct option_row rows[] = {
 	  .help = "help" },
 	{ .name = "plugin",
 	  .key = "plugin",
+	  .needs = 4,
 	  .programs = ONE,
 	  .type = OPTION_STRING,
 	  AT(plugin),
@@ -158,6 +159,7 @@ static const char *program_name(unsigned bit)
 static struct fields fields;
 static struct options_reason reason;
 static struct options options;
+static unsigned lacking;
 
 static void begin(void)
 {
@@ -168,6 +170,8 @@ static void begin(void)
 				    .count = sizeof rows / sizeof rows[0],
 				    .program_name = program_name,
 				    .program = ONE,
+				    .lacks = lacking,
+				    .without = "bells whistles",
 				    .into = &fields,
 				    .reason = &reason };
 }
@@ -448,6 +452,33 @@ static void test_help(void **state)
 	free(text);
 }
 
+/* What a build lacks is known, so that it can be refused by name; where it is empty, nobody asks. */
+static void test_lacking(void **state)
+{
+	static const char why[] = "is not in this build, which was made without bells whistles";
+	char text[200], *help = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&help, &n);
+
+	(void)state;
+	lacking = 4 | 8;
+	snprintf(text, sizeof text, "option --plugin %s", why);
+	refuses_flags("--plugin x", OPTIONS_USAGE, text);
+	refuses_flags("--plugin=", OPTIONS_USAGE, text);
+	snprintf(text, sizeof text, "f.json:1:2: key 'plugin' %s", why);
+	refuses_json("{\"plugin\": \"x\"}", text);
+	refuses_json("{\"plugin\": []}", text);
+	assert_int_equal(json("{\"plugin\": \"\", \"plugin\": null}"), 0);
+	assert_int_equal(flags("--plugin-opts x"), 0);
+	options_help(&options, f);
+	fclose(f);
+	assert_null(strstr(help, "--plugin "));
+	assert_non_null(strstr(help, "--plugin-opts "));
+	free(help);
+	lacking = 0;
+	assert_int_equal(flags("--plugin x"), 0);
+}
+
 /* --- the same lines through getopt_long(), whose rules ours must be */
 
 static char trace[256];
@@ -597,11 +628,12 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flags),	cmocka_unit_test(test_bad_flags),
-		cmocka_unit_test(test_ports),	cmocka_unit_test(test_json),
-		cmocka_unit_test(test_copy),	cmocka_unit_test(test_precedence),
-		cmocka_unit_test(test_lenient), cmocka_unit_test(test_secrets),
-		cmocka_unit_test(test_help),	cmocka_unit_test(test_like_getopt),
+		cmocka_unit_test(test_flags),	    cmocka_unit_test(test_bad_flags),
+		cmocka_unit_test(test_ports),	    cmocka_unit_test(test_json),
+		cmocka_unit_test(test_copy),	    cmocka_unit_test(test_precedence),
+		cmocka_unit_test(test_lenient),	    cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_help),	    cmocka_unit_test(test_lacking),
+		cmocka_unit_test(test_like_getopt),
 	};
 
 	begin();
