@@ -6,6 +6,7 @@
 #ifndef TESTS_NET_WORLD_H
 #define TESTS_NET_WORLD_H
 
+#include "core/bytes.h"
 #include "core/log.h"
 #include "core/reactor.h"
 #include "net/acl.h"
@@ -297,13 +298,12 @@ static inline size_t peer_chunk(struct peer *p, const void *payload, size_t n, u
 	p->key.aead->expand(&context, p->up.subkey);
 	to[0] = (unsigned char)(n >> 8);
 	to[1] = (unsigned char)n;
-	memcpy(nonce, &p->up.nonce,
-	       4); /* little endian machines run these tests, too few chunks otherwise */
+	put_u64le(nonce, p->up.nonce);
 	p->key.aead->seal(&context, nonce, NULL, 0, to, 2, to + 2);
 	p->up.nonce++;
 	if (n > 0)
 		memcpy(to + 18, payload, n);
-	memcpy(nonce, &p->up.nonce, 4);
+	put_u64le(nonce, p->up.nonce);
 	p->key.aead->seal(&context, nonce, NULL, 0, to + 18, n, to + 18 + n);
 	p->up.nonce++;
 	return 18 + n + 16;
