@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* It is in stdint.h; cmocka.h would guess it, wrongly for some machines. */
+#define _UINTPTR_T 1
 #include <cmocka.h>
 
 #endif

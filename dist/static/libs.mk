@@ -116,7 +116,7 @@ $(SRC)/.cmocka:
 $(O)/cmocka.o: $(SRC)/.cmocka
 	@mkdir -p $(O)/include
 	@cp $(SRC)/cmocka/include/cmocka.h $(O)/include/
-	@$(CC) $(flags) $(patsubst %,-DHAVE_%=1,ASSERT_H INTTYPES_H SIGNAL_H STRINGS_H STRUCT_TIMESPEC CLOCK_GETTIME \
-		CLOCK_REALTIME STRSIGNAL) -I$(SRC)/cmocka/include -c -o $@ $(SRC)/cmocka/src/cmocka.c
+	@$(CC) $(flags) -include stdint.h -D_UINTPTR_T $(patsubst %,-DHAVE_%=1,ASSERT_H INTTYPES_H SIGNAL_H STRINGS_H \
+		STRUCT_TIMESPEC CLOCK_GETTIME CLOCK_REALTIME STRSIGNAL) -I$(SRC)/cmocka/include -c -o $@ $(SRC)/cmocka/src/cmocka.c
 $(O)/libcmocka.a: $(O)/cmocka.o
 	$(archive)
