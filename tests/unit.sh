@@ -1,11 +1,19 @@
 #!/bin/sh
 # unit.sh PROGRAM...: run unit tests, two at a time, and then tell of each in a line; what a failing
 # one wrote is shown. Ends with how many test functions passed and failed. ${WRAP} is put in front of
-# each.
+# each; with an emulator there, ${EMULATOR} tells what that cannot do, for the tests to leave out. One
+# that takes longer than ${LIMIT} seconds failed.
 set -u
 passed=0 failed=0 skipped=0
 outs=$(mktemp -d)
 trap 'rm -rf "$outs"' EXIT
+LIMIT=${LIMIT:-600} WRAP=${WRAP:-} OUTS=$outs EMULATOR_LACKS=
+# shellcheck disable=SC2086 # WRAP is words
+[ -z "${EMULATOR:-}" ] || EMULATOR_LACKS=$(timeout "$LIMIT" $WRAP "$EMULATOR") || {
+	echo "FAIL: $WRAP cannot run $EMULATOR"
+	exit 1
+}
+export LIMIT WRAP OUTS EMULATOR_LACKS
 
 count() # count WORD: the number in cmocka's line for it
 {
@@ -13,9 +21,9 @@ count() # count WORD: the number in cmocka's line for it
 }
 
 # shellcheck disable=SC2016 # the inner shell expands it
-printf '%s\n' "$@" | WRAP=${WRAP:-} OUTS=$outs xargs -P 2 -I '{}' sh -c '
+printf '%s\n' "$@" | xargs -P 2 -I '{}' sh -c '
 	mkdir -p "$OUTS/$(dirname "$1")"
-	$WRAP "$1" >"$OUTS/$1.out" 2>&1 </dev/null
+	timeout -k 5 "$LIMIT" $WRAP "$1" >"$OUTS/$1.out" 2>&1 </dev/null
 	echo $? >"$OUTS/$1.status"' unit '{}'
 
 for program; do
@@ -26,7 +34,10 @@ for program; do
 	# a program that died, or that ran no test, failed whatever it counted
 	if [ "$status" != 0 ] || [ "$((good + skip))" -eq 0 ]; then
 		[ "$bad" -gt 0 ] || bad=1
-		echo "FAIL $name (status $status)"
+		case $status in
+		124 | 137) echo "FAIL $name (not done in $LIMIT s)" ;;
+		*) echo "FAIL $name (status $status)" ;;
+		esac
 		sed 's/^/     /' "$out"
 	else
 		echo "ok   $name ($good)"

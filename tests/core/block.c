@@ -4,6 +4,7 @@
  */
 #include "core/block.h"
 
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <errno.h>
@@ -219,6 +220,7 @@ static void test_model(void **state)
 
 static void test_bad_sizes(void **state)
 {
+	needs("large-mappings");
 	struct block_pool bad = { 0 };
 
 	(void)state;

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/reactor.h"
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <errno.h>
@@ -420,6 +421,7 @@ static void become_root_who_marks(void)
 
 static void the_right_to_mark_may_be_kept(void **unused)
 {
+	needs("socket-marks");
 	(void)unused;
 	if (skip_without_root())
 		skip();

@@ -3,6 +3,7 @@
  */
 #include "core/slab.h"
 
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <errno.h>
@@ -209,6 +210,7 @@ static unsigned long address_space(void)
 /* Everything is reserved when it is opened; afterwards nothing is mapped and brk stays. */
 static void test_no_mmap(void **state)
 {
+	needs("address-space");
 	enum { SIZE = 1024, MAX = 20000 };
 	static void *objects[MAX];
 	struct slab slab;

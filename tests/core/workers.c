@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/shared.h"
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <errno.h>
@@ -245,6 +246,7 @@ static void orphans(void)
 
 static void they_do_not_outlive_the_main_process(void **unused)
 {
+	needs("subreaper");
 	(void)unused;
 	expect_success(orphans);
 }

@@ -5,6 +5,7 @@
 
 #include "crypto/aead.h"
 
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <sys/wait.h>
@@ -67,6 +68,7 @@ static void counts(void **state)
 
 static void children_draw_others(void **state)
 {
+	needs("wipe-on-fork");
 	unsigned char mine[LEN], childs[LEN];
 	int ends[2], status;
 

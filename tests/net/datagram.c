@@ -5,6 +5,7 @@
 #include "net/datagram.h"
 
 #include "net/socket.h"
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <arpa/inet.h>
@@ -123,6 +124,7 @@ enum { MIXED = sizeof mixed / sizeof mixed[0] };
 
 static void test_mixed(void **state)
 {
+	needs("segment-messages");
 	static const int families[] = { AF_INET, AF_INET6 };
 
 	(void)state;
@@ -146,6 +148,7 @@ static void test_mixed(void **state)
 /* Heads are copied, and belong to the datagram. */
 static void test_dress(void **state)
 {
+	needs("segment-messages");
 	static const size_t sizes[] = { 30, 30, 22, 10, 10 };
 	struct source source;
 	union inet at;
@@ -172,6 +175,7 @@ static void test_dress(void **state)
 /* Datagrams to several destinations, by turns: each gets its own in order. */
 static void test_several(void **state)
 {
+	needs("segment-messages");
 	enum { PLACES = 5, EACH = 40 };
 	struct source sources[PLACES];
 	union inet at[PLACES];
@@ -198,6 +202,7 @@ static void test_several(void **state)
 /* More in one turn than fits into any table: it leaves in between. */
 static void test_many(void **state)
 {
+	needs("segment-messages");
 	enum { MANY = 5000 };
 	static size_t sizes[MANY];
 	struct source source;
@@ -248,6 +253,7 @@ static void test_refused(void **state)
 /* ICMP says that nobody is there: what is sent next goes all the same, and receiving goes on. */
 static void test_nobody_there(void **state)
 {
+	needs("segment-messages");
 	static const size_t sizes[] = { 5, 5, 5 };
 	struct source source, nobody;
 	union inet at, gone;

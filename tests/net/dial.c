@@ -4,6 +4,7 @@
  */
 #include "net/dial.h"
 
+#include "tests/emulator.h"
 #include "tests/net/world.h"
 
 #include <sys/resource.h>
@@ -145,6 +146,7 @@ static void test_refused_are_passed_over(void **state)
 
 static void test_all_refuse(void **state)
 {
+	needs("socket-errors");
 	(void)state;
 	stage_hosts((const enum host[]){ REFUSES, REFUSES, REFUSES, REFUSES }, 4);
 	dial_them();
@@ -263,6 +265,7 @@ static void test_unknown_name(void **state)
 /* 0.0.0.0 is this host as 127.0.0.1 is, not the address that is sent from, which rules may forbid. */
 static void test_nowhere_is_not_the_source(void **state)
 {
+	needs("socket-errors");
 	static struct endpoint to = { .type = ENDPOINT_IPV4, .len = 4 };
 	struct socket_options from = options;
 

@@ -6,6 +6,7 @@
 
 #include "core/reactor.h"
 #include "net/socket.h"
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <arpa/inet.h>
@@ -108,6 +109,7 @@ static int close_all(void **state)
 
 static void need_permission(void)
 {
+	needs("transparent-sockets");
 	if (!permitted) {
 		print_message("SKIPPED: no permission for a network of its own (run it as root)\n");
 		skip();

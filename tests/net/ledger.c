@@ -5,6 +5,7 @@
 
 #include "crypto/aead.h"
 #include "net/users.h"
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <signal.h>
@@ -25,6 +26,7 @@ static void assert_counts(const struct ledger *ledger, uint32_t entry, uint64_t 
 
 static void names(void **state)
 {
+	needs("robust-mutexes");
 	struct ledger *ledger = ledger_open(10, WORKERS);
 	uint32_t alice = ledger_entry(ledger, 0, "alice"), bob = ledger_entry(ledger, 0, "bob");
 	uint32_t other = ledger_entry(ledger, 1, "alice");
@@ -47,6 +49,7 @@ static void names(void **state)
 /* There is room for as many as were asked for, and an end to it. */
 static void full(void **state)
 {
+	needs("robust-mutexes");
 	struct ledger *ledger = ledger_open(2000, 1);
 	unsigned room = 0;
 	char name[20];
@@ -76,6 +79,7 @@ static void count(struct ledger *ledger, unsigned place)
 /* Processes make entries and count at the same time; the killed ones stop somewhere. */
 static void together(void **state)
 {
+	needs("robust-mutexes");
 	struct ledger *ledger = ledger_open(200, WORKERS + 1);
 	uint64_t up, down, all_up = 0;
 	pid_t pids[WORKERS], victim = fork();
@@ -130,6 +134,7 @@ static struct users *list(struct ledger *ledger, const char *name)
 /* Users count there, through reloads, for as long as they are listed. */
 static void of_users(void **state)
 {
+	needs("robust-mutexes");
 	struct ledger *ledger = ledger_open(10, WORKERS);
 	struct users *users = list(ledger, "alice");
 	struct user *alice = user_hold((struct user *)(uintptr_t)users_at(users, 0));

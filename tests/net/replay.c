@@ -6,6 +6,7 @@
 
 #include "core/bytes.h"
 #include "crypto/aead.h"
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <dlfcn.h>
@@ -167,6 +168,7 @@ static struct replay *open_shared(uint32_t capacity)
 /* Two processes try the same salts at the same time: each salt is new to exactly one. */
 static void shared(void **state)
 {
+	needs("robust-mutexes");
 	enum { SALTS = 20000 };
 	struct replay *replay = open_shared(100000);
 	unsigned *theirs = mmap(NULL, sizeof *theirs, PROT_READ | PROT_WRITE,
@@ -195,6 +197,7 @@ static void shared(void **state)
 /* A process dies with the mutex in its hands, several times. */
 static void holder_dies(void **state)
 {
+	needs("robust-mutexes");
 	struct replay *replay = open_shared(1000);
 
 	(void)state;
@@ -220,6 +223,7 @@ static void holder_dies(void **state)
 /* Children that add are killed at any moment: what they said they added is there, and all goes on. */
 static void holder_killed(void **state)
 {
+	needs("robust-mutexes");
 	enum { ROUNDS = 60, HALF = 50000 };
 	struct replay *replay = open_shared(2 * HALF);
 	volatile uint64_t *done =

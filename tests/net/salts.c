@@ -6,6 +6,7 @@
 
 #include "core/bytes.h"
 #include "crypto/aead.h"
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <errno.h>
@@ -216,6 +217,7 @@ static struct salts *open_shared(uint32_t capacity)
 /* Two processes try the same salts at the same time: each is new to exactly one. */
 static void together(void **state)
 {
+	needs("robust-mutexes");
 	enum { SALTS = 20000 };
 	struct salts *salts = open_shared(SALTS);
 	unsigned *theirs = mmap(NULL, sizeof *theirs, PROT_READ | PROT_WRITE,
@@ -246,6 +248,7 @@ static void together(void **state)
 /* Children that add are killed at any moment. What they said they added is there, and all goes on. */
 static void holder_killed(void **state)
 {
+	needs("robust-mutexes");
 	enum { ROUNDS = 60, CAPACITY = 4000 };
 	struct salts *salts = open_shared(CAPACITY);
 	volatile uint64_t *done =

@@ -4,6 +4,7 @@
  */
 #include "net/socket.h"
 
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <arpa/inet.h>
@@ -266,6 +267,7 @@ static int outcome(const char *ip, uint16_t port)
 
 static void any_is_both_families_unless_v6only(void **unused)
 {
+	needs("socket-errors");
 	int fd = listen_at("::", 0, &plain, false), v4;
 	struct sockaddr_storage peer;
 	uint16_t port = port_of(fd);
@@ -295,6 +297,7 @@ static void any_is_both_families_unless_v6only(void **unused)
 
 static void what_we_open_has_its_options(void **unused)
 {
+	needs("late-ports");
 	struct socket_options options = {
 		.no_delay = true,
 		.keep_alive = 60,
@@ -386,6 +389,7 @@ static void mark_and_interface(void)
 
 static void marks_are_set_or_an_error(void **unused)
 {
+	needs("socket-marks");
 	(void)unused;
 	if (in_child(mark_and_interface, false) == SKIPPED)
 		skip();
@@ -394,6 +398,7 @@ static void marks_are_set_or_an_error(void **unused)
 
 static void refused_targets_say_so(void **unused)
 {
+	needs("socket-errors");
 	int fd = listen_at("127.0.0.1", 0, &plain, false);
 	uint16_t port = port_of(fd);
 
@@ -563,6 +568,7 @@ static void multipath(void)
 
 static void multipath_works_or_falls_back(void **unused)
 {
+	needs("socket-marks");
 	int status = in_child(multipath, true);
 
 	(void)unused;

@@ -3,6 +3,7 @@
  */
 #include "net/socket_port.h"
 
+#include "tests/emulator.h"
 #include "tests/unit.h"
 
 #include <sys/socket.h>
@@ -44,6 +45,7 @@ static bool used(const char *host, uint16_t port, bool udp)
 
 static void test_used(void **state)
 {
+	needs("kernel-tables");
 	uint16_t port = 0;
 	int fd = open_at("127.0.0.1", SOCK_STREAM, &port);
 
@@ -73,6 +75,7 @@ static void test_used_by_any(void **state)
 
 static void test_used_for_datagrams(void **state)
 {
+	needs("kernel-tables");
 	uint16_t port = 0;
 	int fd = open_at("::1", SOCK_DGRAM, &port);
 
