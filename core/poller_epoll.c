@@ -53,8 +53,10 @@ static uint8_t translate(uint32_t events)
 		ready |= READY_IN;
 	if (events & EPOLLOUT)
 		ready |= READY_OUT;
-	if (events & (EPOLLRDHUP | EPOLLPRI)) /* a read ends short where urgent data is, too */
+	if (events & EPOLLRDHUP)
 		ready |= READY_IN | READY_EOF;
+	if (events & EPOLLPRI)
+		ready |= READY_IN | READY_URGENT;
 	if (events & (EPOLLERR | EPOLLHUP))
 		ready |= READY_IN | READY_OUT | READY_EOF | READY_ERROR;
 	return ready;

@@ -47,9 +47,10 @@ int poller_move(int poller, int fd, struct source *source, uint8_t wanted)
 	return poller_watch(poller, fd, source, wanted);
 }
 
+/* Not every kernel says whether there is urgent data: it may always be. */
 static uint8_t translate(const struct kevent *event)
 {
-	uint8_t ready = event->filter == EVFILT_READ ? READY_IN : READY_OUT;
+	uint8_t ready = event->filter == EVFILT_READ ? READY_IN | READY_URGENT : READY_OUT;
 
 	if (event->flags & EV_EOF) {
 		/* Of the writing side it may only mean that we have shut it ourselves. */

@@ -16,11 +16,12 @@
 #include <stdint.h>
 
 enum ready {
-	READY_IN = 1,  /* a read may give bytes or the end */
-	READY_OUT = 2, /* a write may take bytes; a connect has ended */
-	READY_EOF =
-		4, /* the peer sends no more, or urgent data: a short read is no proof of emptiness */
-	READY_ERROR = 8 /* reset or failed: the next read or write tells why */
+	READY_IN = 1,	   /* a read may give bytes or the end */
+	READY_OUT = 2,	   /* a write may take bytes; a connect has ended */
+	READY_EOF = 4,	   /* the peer sends no more: a short read is no proof of emptiness */
+	READY_ERROR = 8,   /* reset or failed: the next read or write tells why */
+	READY_URGENT = 16, /* urgent data may be there: nor is it then, since reads end at it */
+	READY_TO_THE_END = READY_EOF | READY_ERROR | READY_URGENT /* read until EAGAIN */
 };
 
 /* A descriptor the reactor watches; embedded in its owner. fd is -1 when there is none. */

@@ -219,8 +219,8 @@ static size_t read_some(struct session *s, struct flow *f, struct ends *e, struc
 {
 	ssize_t got = readv(e->from->fd, iov, n);
 
-	/* A short read emptied the socket, unless the end is near: nobody would tell again. */
-	if (got > 0 && (size_t)got < total && !(e->from->ready & (READY_EOF | READY_ERROR)))
+	/* A short read emptied the socket, unless it may go on: nobody would tell again. */
+	if (got > 0 && (size_t)got < total && !(e->from->ready & READY_TO_THE_END))
 		e->from->ready &= (uint8_t)~READY_IN;
 	return was_read(s, f, e, got);
 }

@@ -90,6 +90,12 @@ static inline struct owner *owner_new(void)
 	return o;
 }
 
+/* Its readiness, but for what kqueue cannot know: whether there is urgent data. */
+static inline unsigned known(const struct owner *o)
+{
+	return o->source.ready & ~(unsigned)READY_URGENT;
+}
+
 static inline void owner_close(struct owner *o)
 {
 	if (o->peer >= 0)

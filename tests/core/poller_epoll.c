@@ -1,6 +1,6 @@
 /*
  * What is special about epoll: it watches what is open behind a descriptor, which lives on when a
- * child, be it between fork and exec, has a copy.
+ * child, be it between fork and exec, has a copy; and it tells of urgent data.
  */
 #include "core/poller.h"
 
@@ -51,12 +51,24 @@ static void test_moved_copy(void **state)
 	reactor_turn(0);
 }
 
+/* Without urgent data a short read is proof enough, and saves another. */
+static void test_nothing_urgent(void **state)
+{
+	struct owner *o = owner_pair();
+
+	(void)state;
+	say(o->peer, "x");
+	until(o->source.ready & READY_IN);
+	assert_int_equal(o->source.ready, READY_IN | READY_OUT);
+	owner_close(o);
+	reactor_turn(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		reactor_test(test_descriptors_before),
-		reactor_test(test_forgotten_copy),
-		reactor_test(test_moved_copy),
+		reactor_test(test_descriptors_before), reactor_test(test_forgotten_copy),
+		reactor_test(test_moved_copy),	       reactor_test(test_nothing_urgent),
 		reactor_test(test_descriptors_after),
 	};
 

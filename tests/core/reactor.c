@@ -49,7 +49,7 @@ static struct owner *owner_tcp(void)
 	while (o->peer < 0 && errno == EAGAIN);
 	assert_true(o->peer >= 0);
 	close(l);
-	assert_int_equal(o->source.ready, READY_OUT);
+	assert_int_equal(known(o), READY_OUT);
 	o->wakes = 0;
 	return o;
 }
@@ -62,24 +62,24 @@ static void test_edges(void **state)
 	ssize_t end;
 
 	(void)state;
-	assert_int_equal(o->source.ready, READY_OUT);
+	assert_int_equal(known(o), READY_OUT);
 	reactor_turn(0);
 	assert_int_equal(o->wakes, 0); /* an edge is told once */
 
 	say(o->peer, "one");
 	reactor_turn(1000);
 	assert_int_equal(o->wakes, 1);
-	assert_int_equal(o->source.ready, READY_IN | READY_OUT);
+	assert_int_equal(known(o), READY_IN | READY_OUT);
 	reactor_turn(0);
 	assert_int_equal(o->wakes, 1);
-	assert_int_equal(o->source.ready, READY_IN | READY_OUT); /* remembered, not asked again */
+	assert_int_equal(known(o), READY_IN | READY_OUT); /* remembered, not asked again */
 
 	say(o->peer, "two"); /* more bytes are another edge, though the first were not read */
 	reactor_turn(1000);
 	assert_int_equal(o->wakes, 2);
 	assert_int_equal(read_all(&o->source, &end), 6);
 	assert_int_equal(end, -1);
-	assert_int_equal(o->source.ready, READY_OUT);
+	assert_int_equal(known(o), READY_OUT);
 	reactor_turn(0);
 	assert_int_equal(o->wakes, 2);
 
@@ -103,9 +103,9 @@ static void test_first_ready(void **state)
 	o->source.ready = READY_ERROR; /* of an earlier descriptor */
 	assert_int_equal(reactor_watch(&o->source, fd[0], READY_IN, woken), 0);
 	assert_int_equal(o->source.fd, fd[0]);
-	assert_int_equal(o->source.ready, READY_IN);
+	assert_int_equal(known(o), READY_IN);
 	until(o->wakes == 1);
-	assert_int_equal(o->source.ready, READY_IN | READY_OUT);
+	assert_int_equal(known(o), READY_IN | READY_OUT);
 	owner_close(o);
 	close(fd[1]);
 	reactor_turn(0);
@@ -153,7 +153,7 @@ static void check_half_close(struct owner *o)
 	say(o->peer, "last words");
 	assert_int_equal(shutdown(o->peer, SHUT_WR), 0);
 	until(o->source.ready & READY_EOF);
-	assert_int_equal(o->source.ready, READY_IN | READY_OUT | READY_EOF);
+	assert_int_equal(known(o), READY_IN | READY_OUT | READY_EOF);
 	assert_int_equal(read_all(&o->source, &end), 10);
 	assert_int_equal(end, 0);
 	say(o->source.fd, "heard");
@@ -206,6 +206,29 @@ static void test_late_eof(void **state)
 	reactor_turn(0);
 }
 
+/* Reads end short at urgent data: whoever reads must be told that there may be some. */
+static void test_urgent(void **state)
+{
+	struct owner *o = owner_tcp();
+	ssize_t end;
+	size_t n;
+
+	(void)state;
+	say(o->peer, "before");
+	assert_int_equal(send(o->peer, "!", 1, MSG_OOB), 1);
+	say(o->peer, "behind");
+	until(o->source.ready & READY_URGENT);
+	for (n = 0; n < 12;) {
+		until(o->source.ready & READY_IN);
+		n += read_all(&o->source, &end);
+		assert_int_equal(end, -1);
+	}
+	assert_int_equal(n, 12);
+	assert_int_equal(known(o), READY_OUT);
+	owner_close(o);
+	reactor_turn(0);
+}
+
 static void test_reset(void **state)
 {
 	struct linger now = { .l_onoff = 1, .l_linger = 0 };
@@ -219,7 +242,7 @@ static void test_reset(void **state)
 	o->peer = -1;
 	until(o->source.ready & READY_ERROR);
 	/* whoever waits for reading, writing or the end looks */
-	assert_int_equal(o->source.ready, READY_IN | READY_OUT | READY_EOF | READY_ERROR);
+	assert_int_equal(known(o), READY_IN | READY_OUT | READY_EOF | READY_ERROR);
 	assert_int_equal(read_all(&o->source, &end), 0);
 	assert_true(o->source.ready & READY_IN); /* not EAGAIN */
 	owner_close(o);
@@ -294,7 +317,7 @@ static void test_input_alone(void **state)
 	assert_int_equal(o->wakes, 0);
 	assert_int_equal(write(pair[1], "in", 2), 2);
 	until(o->wakes > 0);
-	assert_int_equal(o->source.ready, READY_IN);
+	assert_int_equal(known(o), READY_IN);
 	close(pair[1]);
 	owner_close(o);
 	reactor_turn(0);
@@ -330,6 +353,7 @@ int main(void)
 		reactor_test(test_writable),
 		reactor_test(test_eof),
 		reactor_test(test_late_eof),
+		reactor_test(test_urgent),
 		reactor_test(test_reset),
 		reactor_test(test_refused),
 		reactor_test(test_listener),
