@@ -110,7 +110,7 @@ ours += $(fortify) -fno-asynchronous-unwind-tables -fno-unwind-tables
 libs_cflags := -isystem $(L)/include
 libs := -L$(L) -lsodium -lmbedcrypto -lcares
 libs_files := $(L)/libsodium.a $(L)/libmbedcrypto.a $(L)/libcares.a
-extra_objects := $(B)/obj/dist/static/random.o
+extra_objects := $(B)/obj/dist/static/random.o $(B)/obj/dist/static/vfprintf.o
 ifdef zig
 # the machine's own objcopy knows no other CPU
 OBJCOPY := $(LLVM_OBJCOPY)
