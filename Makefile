@@ -11,7 +11,7 @@ mandir ?= $(PREFIX)/share/man
 FUZZ_SECONDS ?= 20
 FUZZ_RUNS ?= 1000000
 WITHOUT_MAX := 430000
-SIZE_MAX := 520000
+SIZE_MAX := 505000
 
 OBJCOPY ?= objcopy
 LLVM_OBJCOPY ?= llvm-objcopy
@@ -103,7 +103,7 @@ ours += $(fortify)
 ours_ld += -static-pie
 extra_objects := $(B)/obj/dist/static/glibc_nss.o $(B)/obj/dist/static/random.o
 else ifeq ($(FLAVOUR),musl)
-# the three libraries from the distribution's source, and a linker script of ours for static PIE
+# the three libraries from the distribution's source, gcc's specs and ld's script for static PIE
 L := build/libs/$(or $(TARGET),musl)
 CC := $(musl_cc)
 ours += $(fortify) -fno-asynchronous-unwind-tables -fno-unwind-tables
@@ -118,8 +118,8 @@ ours_ld += $(if $(hosted),,-static) $(if $(fixed),-no-pie,-pie)
 # CMSG_NXTHDR() of its musl compares signed with unsigned; without -O it would want a run-time of sanitizers
 ours += $(fixed:%=-fno-PIE) -Wno-sign-compare -fno-sanitize=all
 else
-libs_files += $(L)/pie.specs
-ours_ld += -static-pie
+libs_files += $(L)/pie.specs $(L)/tight.ld
+ours_ld += -static-pie -Wl,-T,$(L)/tight.ld
 link_cc = $(REALGCC) -specs=$(L)/pie.specs
 endif
 ifeq ($(zig)$(cpu),x86)
@@ -195,6 +195,9 @@ ifeq ($(FLAVOUR),musl)
 $(L)/pie.specs: dist/static/pie_specs.sh
 	@mkdir -p $(@D)
 	@sh dist/static/pie_specs.sh $(musl_cc) >$@
+$(L)/tight.ld: dist/static/tight_ld.sh
+	@mkdir -p $(@D)
+	@sh dist/static/tight_ld.sh $(REALGCC) >$@
 $(L)/libmbedcrypto.a $(L)/libcares.a: $(L)/libsodium.a
 $(L)/libsodium.a: dist/static/libs.mk $(wildcard dist/static/*config.h)
 	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L)
@@ -285,7 +288,7 @@ cmocka := $(if $(filter musl,$(FLAVOUR)),$(L)/libcmocka.a)
 under = $(or $(WRAP),$(if $(cross),$(run.$(TARGET))))
 $(tests:%=$(B)/obj/tests/%.o): | $(cmocka)
 
-$(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects)
+$(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects) $(extra_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
 
@@ -318,7 +321,7 @@ endif
 .PHONY: bench-crypto
 bench-crypto: $(B)/tests/bench/crypto
 	@$(B)/tests/bench/crypto $(METHODS)
-$(B)/tests/bench/crypto: $(B)/obj/tests/bench/crypto.o $(lib_objects)
+$(B)/tests/bench/crypto: $(B)/obj/tests/bench/crypto.o $(lib_objects) $(extra_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs)
 
@@ -326,7 +329,7 @@ $(B)/tests/bench/crypto: $(B)/obj/tests/bench/crypto.o $(lib_objects)
 .PHONY: bench-acl
 bench-acl: $(B)/tests/bench/acl
 	@$(B)/tests/bench/acl $(LISTS)
-$(B)/tests/bench/acl: $(B)/obj/tests/bench/acl.o $(lib_objects)
+$(B)/tests/bench/acl: $(B)/obj/tests/bench/acl.o $(lib_objects) $(extra_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs)
 
