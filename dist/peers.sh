@@ -1,8 +1,8 @@
 #!/bin/sh
 # peers.sh quick|all: install the programs that `make interop` meets and no distribution has, each at
 # one version, into a folder of its own below ${SS_PEERS:-~/.cache/shadowsocks-peers}. setup.sh
-# calls this when the tools are there. "quick" takes seconds; "all" compiles Rust and Go, minutes.
-# One that is there already is left alone. One that cannot be installed is skipped with its reason
+# calls this when the tools are there. "quick" takes seconds; "all" fetches a web site with all it needs
+# and compiles Rust and Go, minutes. One that is there already is left alone. One that cannot be installed is skipped with its reason
 # and the others go on; tests/interop/peers knows each by the same folder.
 set -u
 cache=${SS_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/shadowsocks-peers}
@@ -48,6 +48,7 @@ there() # there NAME VERSION: is it installed, in this version?
 {
 	case $1 in
 	shadowsocks-python) ls -d "$cache/$1"/lib/python3*/site-packages/shadowsocks-"$2".*-info ;;
+	shadowsocks-manager) ls -d "$cache/$1"/lib/python3*/site-packages/shadowsocks_manager-"$2".dist-info ;;
 	shadowsocks-rust) "$cache/$1/bin/sslocal" --version | grep -Fx "shadowsocks $2" ;;
 	sing-box) grep -a "^mod.github.com/sagernet/sing-box.v$2" "$cache/$1/sing-box" ;;
 	*) grep -F "\"version\": \"$2\"" "$cache/$1/node_modules/$1/package.json" ;;
@@ -65,6 +66,16 @@ python_package()
 	python3 -m venv . && bin/pip --disable-pip-version-check install --no-cache-dir "$1"
 }
 
+# What it needs to be imported is not all that it wants: not its web server, which would be compiled.
+manager_package()
+{
+	python3 -m venv . && pip="bin/pip --disable-pip-version-check install --no-cache-dir" || return
+	$pip "Django~=5.2.0" boto3 celery django-admin-easy django-admin-lazy-load-alexforks django-allowedsites-dynamic \
+		django-cache-lock django-celery-beat django-celery-results django-enumfield django-filter \
+		django-import-export djangorestframework dns-lexicon dnspython docopt future psutil python-decouple &&
+		$pip --no-deps "shadowsocks-manager==$1"
+}
+
 quick()
 {
 	install shadowsocks-python 2.8.2 python3 python_package shadowsocks==2.8.2
@@ -74,6 +85,7 @@ quick()
 
 slow()
 {
+	install shadowsocks-manager 0.1.25 python3 manager_package 0.1.25
 	features="stream-cipher aead-cipher-extra aead-cipher-2022 aead-cipher-2022-extra local-redir local-tunnel"
 	install shadowsocks-rust 1.25.0 cargo cargo install shadowsocks-rust --version 1.25.0 --locked \
 		--root "$cache/shadowsocks-rust" --features "$features"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # setup.sh [check | interop | cross]: install what building and the demo need; with `check` what the tests
-# need too, peers included that install in seconds; with `interop` all peers (peers.sh), two of which
-# are compiled, for minutes; with `cross` what executables for other machines are made and run with
+# need too, peers included that install in seconds; with `interop` all peers (peers.sh), some of which
+# take minutes; with `cross` what executables for other machines are made and run with
 # (`make reach`), into ~/.cache/shadowsocks-zig what no distribution has of it. For a fresh Debian, Ubuntu or Alpine, as root. Says what it installs,
 # asks nothing, and may be run again. Nothing is started, enabled or configured.
 set -eu
