@@ -57,6 +57,8 @@ static uint8_t translate(uint32_t events)
 		ready |= READY_IN | READY_EOF;
 	if (events & EPOLLPRI)
 		ready |= READY_IN | READY_URGENT;
+	if ((events & (EPOLLRDHUP | EPOLLPRI | EPOLLERR)) == EPOLLRDHUP)
+		ready |= READY_LAST;
 	if (events & (EPOLLERR | EPOLLHUP))
 		ready |= READY_IN | READY_OUT | READY_EOF | READY_ERROR;
 	return ready;

@@ -21,6 +21,8 @@ enum ready {
 	READY_EOF = 4,	   /* the peer sends no more: a short read is no proof of emptiness */
 	READY_ERROR = 8,   /* reset or failed: the next read or write tells why */
 	READY_URGENT = 16, /* urgent data may be there: nor is it then, since reads end at it */
+	READY_LAST =
+		32, /* the peer's end lies behind what is to be read: a short read was the last */
 	READY_TO_THE_END = READY_EOF | READY_ERROR | READY_URGENT /* read until EAGAIN */
 };
 

@@ -46,15 +46,16 @@ struct ends {
 	struct wire_state *wire;
 	uint64_t *count;
 	size_t budget, batch;
+	bool last; /* the source's end came with what was read last */
 };
 
 static struct ends ends_of(struct session *s, const struct flow *f)
 {
 	if (f->up)
-		return (struct ends){ &s->near,	   &s->far,	 SIDE_NEAR, SIDE_FAR,
-				      &s->up_wire, &s->up_bytes, TURN,	    0 };
-	return (struct ends){ &s->far,	     &s->near,	     SIDE_FAR, SIDE_NEAR,
-			      &s->down_wire, &s->down_bytes, TURN,     0 };
+		return (struct ends){ &s->near,	    &s->far, SIDE_NEAR, SIDE_FAR, &s->up_wire,
+				      &s->up_bytes, TURN,    0,		false };
+	return (struct ends){ &s->far,	      &s->near, SIDE_FAR, SIDE_NEAR, &s->down_wire,
+			      &s->down_bytes, TURN,	0,	  false };
 }
 
 unsigned char *flow_scratch(void)
@@ -114,14 +115,22 @@ static void write_failed(struct session *s, struct flow *f, const struct ends *e
 		destination_failed(s, f, e);
 }
 
-/* Write; the bytes taken, 0 if none can be now or the destination failed. */
+/* Is the destination connected, as far as is known without asking? Only with fast open is it not at once, as long as
+ * it has not answered. */
+static bool knows_connected(const struct session *s, const struct flow *f)
+{
+	return !f->up || s->down_bytes > 0 || !s->service->sockets->fast_open;
+}
+
+/* Write; the bytes taken, 0 if none can be now or the destination failed. `last`: the end follows, and may travel
+ * with them. */
 static size_t write_some(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov,
-			 int n, size_t total)
+			 int n, size_t total, bool last)
 {
 	if (e->to->fd < 0 || !(e->to->ready & READY_OUT))
 		return 0;
 
-	ssize_t taken = writev(e->to->fd, iov, n);
+	ssize_t taken = socket_write(e->to->fd, iov, n, last && knows_connected(s, f));
 
 	if (taken < 0) {
 		write_failed(s, f, e);
@@ -146,14 +155,14 @@ static void adapt(struct flow *f, size_t taken, size_t total)
 		f->batch--;
 }
 
-/* Pass fresh bytes on; what is not taken is held. */
+/* Pass fresh bytes on, the last ones or not; what is not taken is held. */
 static void deliver(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov,
-		    int n, size_t total)
+		    int n, size_t total, bool last)
 {
 	if (total == 0)
 		return;
 
-	size_t taken = write_some(s, f, e, iov, n, total), skip = taken;
+	size_t taken = write_some(s, f, e, iov, n, total, last), skip = taken;
 
 	if (s->broken & e->to_side)
 		return;
@@ -183,12 +192,22 @@ static void write_held(struct session *s, struct flow *f, const struct ends *e)
 
 		for (int i = 0; i < n; i++)
 			total += iov[i].iov_len;
-		size_t taken = write_some(s, f, e, iov, n, total);
+		size_t taken = write_some(s, f, e, iov, n, total,
+					  f->state == FLOW_DRAINS && total == f->out);
 		if (s->broken & e->to_side)
 			return;
 		chain_drop(&s->service->engine->blocks, &f->held, taken);
 		f->out -= (uint32_t)taken;
 	}
+}
+
+/* The source sends no more. An end inside a chunk, or after the connection failed, is no end. */
+static void source_ended(struct session *s, struct flow *f, const struct ends *e)
+{
+	bool inside = f->code == FLOW_OPEN && (f->raw > 0 || e->wire->length_open);
+
+	f->state = inside || s->broken & e->from_side ? FLOW_BREAKS : FLOW_DRAINS;
+	s->moved = reactor_now();
 }
 
 /* What a read said: > 0 bytes, 0: nothing now, or the source ended or failed and the flow's state says so. */
@@ -206,10 +225,7 @@ static size_t was_read(struct session *s, struct flow *f, struct ends *e, ssize_
 	}
 	if (got < 0)
 		s->broken |= e->from_side;
-	/* An end inside a chunk, or after the connection failed, is no end. */
-	bool inside = f->code == FLOW_OPEN && (f->raw > 0 || e->wire->length_open);
-	f->state = inside || s->broken & e->from_side ? FLOW_BREAKS : FLOW_DRAINS;
-	s->moved = reactor_now();
+	source_ended(s, f, e);
 	return 0;
 }
 
@@ -217,11 +233,15 @@ static size_t was_read(struct session *s, struct flow *f, struct ends *e, ssize_
 static size_t read_some(struct session *s, struct flow *f, struct ends *e, struct iovec *iov, int n,
 			size_t total)
 {
-	ssize_t got = readv(e->from->fd, iov, n);
+	ssize_t got = socket_read(e->from->fd, iov, n);
 
 	/* A short read emptied the socket, unless it may go on: nobody would tell again. */
-	if (got > 0 && (size_t)got < total && !(e->from->ready & READY_TO_THE_END))
-		e->from->ready &= (uint8_t)~READY_IN;
+	if (got > 0 && (size_t)got < total) {
+		if (!(e->from->ready & READY_TO_THE_END))
+			e->from->ready &= (uint8_t)~READY_IN;
+		e->last = (e->from->ready & (READY_LAST | READY_URGENT)) == READY_LAST &&
+			  !(s->broken & e->from_side);
+	}
 	return was_read(s, f, e, got);
 }
 
@@ -248,7 +268,7 @@ static bool burst_first(struct session *s, struct flow *f, struct ends *e)
 	iov.iov_base = scratch;
 	if (f->up)
 		wire_answers(&s->down_wire, &s->up_wire);
-	deliver(s, f, e, &iov, 1, iov.iov_len);
+	deliver(s, f, e, &iov, 1, iov.iov_len, e->last);
 	return true;
 }
 
@@ -263,7 +283,7 @@ static bool burst_seal(struct session *s, struct flow *f, struct ends *e)
 	*e->count += n;
 	iov[0].iov_len = wire_seal(s->key, e->wire, scratch, n);
 	iov[0].iov_base = scratch;
-	deliver(s, f, e, iov, 1, iov[0].iov_len);
+	deliver(s, f, e, iov, 1, iov[0].iov_len, e->last);
 	return true;
 }
 
@@ -278,9 +298,10 @@ static int open_bytes(struct session *s, struct flow *f, const struct ends *e, u
 		if (wire_open(s->key, e->wire, buf, n, iov, &opened) < 0)
 			return -1;
 		*e->count += opened.payload;
-		deliver(s, f, e, iov, opened.iovs, opened.payload);
 		buf += opened.used;
 		n -= opened.used;
+		deliver(s, f, e, iov, opened.iovs, opened.payload,
+			e->last && n == 0 && !e->wire->length_open);
 		f->need = (uint32_t)opened.need;
 	} while (n >= f->need && f->out == 0 && !(s->broken & e->to_side));
 	if (s->broken & e->to_side)
@@ -377,7 +398,7 @@ static bool burst_copy(struct session *s, struct flow *f, struct ends *e)
 	*e->count += n;
 	f->need = (uint32_t)n;
 	iov = (struct iovec){ .iov_base = scratch, .iov_len = n };
-	deliver(s, f, e, &iov, 1, n);
+	deliver(s, f, e, &iov, 1, n, e->last);
 	return true;
 }
 
@@ -404,15 +425,20 @@ static bool first_is_due(const struct session *s, const struct flow *f, const st
 	return f->code == FLOW_SEAL ? !e->wire->begun : s->shake_len > 0;
 }
 
+/* A chunk that has come, but was not opened, since what came before it had to be written. */
+static bool has_chunk(const struct flow *f)
+{
+	return f->code == FLOW_OPEN && f->raw > 0 && f->raw >= f->need;
+}
+
 /* May the next burst begin? With few blocks left it is made smaller. */
 static bool may_burst(struct session *s, struct flow *f, struct ends *e)
 {
-	bool whole_chunk = f->code == FLOW_OPEN && f->raw > 0 && f->raw >= f->need;
 	bool first = first_is_due(s, f, e);
 
 	if (!(e->to->ready & READY_OUT) || f->out > 0)
 		return false;
-	if (whole_chunk)
+	if (has_chunk(f))
 		return true; /* what it opens to takes no more blocks than it does */
 	if (!(e->from->ready & READY_IN) && !first)
 		return false;
@@ -423,16 +449,20 @@ static bool may_burst(struct session *s, struct flow *f, struct ends *e)
 	return e->batch > 0;
 }
 
+/* The other direction of its session. */
+static const struct flow *back_of(const struct session *s, const struct flow *f)
+{
+	return f->up ? &s->down : &s->up;
+}
+
 /* The source ended before, and now its connection failed. (An end of ours, sent after its end, looks the
  * same to the poller.) */
 static bool failed_after_end(const struct session *s, const struct flow *f, const struct ends *e)
 {
-	const struct flow *back = f->up ? &s->down : &s->up;
-
 	if (f->state != FLOW_DRAINS && f->state != FLOW_SHUT)
 		return false;
 	return s->broken & e->from_side ||
-	       (e->from->ready & READY_ERROR && back->state != FLOW_SHUT);
+	       (e->from->ready & READY_ERROR && back_of(s, f)->state != FLOW_SHUT);
 }
 
 /* The failure is passed on as a reset, which would overtake what the kernel still has to send. */
@@ -448,12 +478,6 @@ static enum flow_result break_off(struct session *s, struct flow *f, const struc
 	return FLOW_WAITS;
 }
 
-/* Is the destination connected, as far as is known without asking? What was accepted is, and who has answered. */
-static bool knows_connected(const struct session *s, const struct flow *f)
-{
-	return !f->up || s->down_bytes > 0;
-}
-
 /* Nothing more comes from the source: pass the end on once all is written. */
 static enum flow_result finish(struct session *s, struct flow *f, const struct ends *e)
 {
@@ -465,7 +489,8 @@ static enum flow_result finish(struct session *s, struct flow *f, const struct e
 	 * take them back. */
 	if (!knows_connected(s, f) && !socket_connected(e->to->fd) && !(e->to->ready & READY_ERROR))
 		return FLOW_WAITS;
-	shutdown(e->to->fd, SHUT_WR);
+	if (back_of(s, f)->state != FLOW_SHUT) /* else the session ends now, which says so, too */
+		shutdown(e->to->fd, SHUT_WR);
 	f->state = FLOW_SHUT;
 	flow_drop(s, f);
 	return FLOW_ENDED;
@@ -495,6 +520,8 @@ enum flow_result flow_pump(struct session *s, struct flow *f)
 		int moved = burst(s, f, &e);
 		if (moved < 0)
 			return FLOW_FORGED;
+		if (e.last && !has_chunk(f) && f->state == FLOW_RUNS)
+			source_ended(s, f, &e);
 		if (moved == 0 && f->state == FLOW_RUNS)
 			return FLOW_WAITS;
 	}

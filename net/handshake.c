@@ -24,9 +24,12 @@ static enum step read_near(struct session *s, void *to, size_t room, size_t *n)
 	if (!(s->near.ready & READY_IN))
 		return WAIT;
 
-	ssize_t got = read(s->near.fd, to, room);
+	ssize_t got = recv(s->near.fd, to, room, 0);
 
 	if (got > 0) {
+		/* A short read emptied the socket, unless it may go on: nobody would tell again. */
+		if ((size_t)got < room && !(s->near.ready & READY_TO_THE_END))
+			s->near.ready &= (uint8_t)~READY_IN;
 		*n = (size_t)got;
 		s->moved = reactor_now();
 		return DONE;

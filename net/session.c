@@ -584,7 +584,7 @@ void session_close(struct session *s, enum why why)
 	if (is_abort(s)) {
 		socket_reset_on_close(s->near.fd);
 		socket_reset_on_close(s->far.fd);
-	} else {
+	} else if (s->up.state != FLOW_SHUT) {
 		s->near.ready |= READY_IN;
 		handshake_discard(s); /* what lies unread would turn the end into a reset */
 	}

@@ -376,6 +376,20 @@ void socket_reset_on_close(int fd)
 		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 }
 
+/* For one piece, the calls that cost the kernel least. */
+ssize_t socket_read(int fd, const struct iovec *iov, int n)
+{
+	return n == 1 ? recv(fd, iov->iov_base, iov->iov_len, 0) : readv(fd, iov, n);
+}
+
+ssize_t socket_write(int fd, const struct iovec *iov, int n, bool more)
+{
+	int flags = MSG_NOSIGNAL | (more ? flag_more : 0);
+	struct msghdr message = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (unsigned)n };
+
+	return n == 1 ? send(fd, iov->iov_base, iov->iov_len, flags) : sendmsg(fd, &message, flags);
+}
+
 int socket_unsent(int fd)
 {
 	int bytes = 0;

@@ -9,6 +9,8 @@
 
 #include "net/endpoint.h"
 
+#include <sys/uio.h>
+
 struct socket_options {
 	bool no_delay;	  /* TCP_NODELAY; on by default */
 	bool fast_open;	  /* TFO: listening, and connecting with the first bytes */
@@ -61,6 +63,11 @@ bool socket_connected(int fd);
 
 /* When it is closed, the peer gets a reset, not an end. fd may be -1. */
 void socket_reset_on_close(int fd);
+
+/* Read from, and write to, a connection; like readv() and writev(). `more`: another write or the end follows
+ * at once, and may travel together with these bytes. */
+ssize_t socket_read(int fd, const struct iovec *iov, int n);
+ssize_t socket_write(int fd, const struct iovec *iov, int n, bool more);
 
 /* Bytes written that the peer's kernel has not acknowledged; 0 also where the system cannot tell. */
 int socket_unsent(int fd);

@@ -51,4 +51,5 @@ int platform_fragments(int fd, int family, bool may)
 }
 
 const unsigned long request_unsent = UNSENT;
+const int flag_more = 0;
 const int protocol_multipath = -1;

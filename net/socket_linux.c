@@ -48,4 +48,5 @@ int platform_fragments(int fd, int family, bool may)
 }
 
 const unsigned long request_unsent = SIOCOUTQ;
+const int flag_more = MSG_MORE;
 const int protocol_multipath = 262; /* IPPROTO_MPTCP, which older headers lack */

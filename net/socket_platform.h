@@ -37,6 +37,9 @@ int platform_fragments(int fd, int family, bool may);
 /* The ioctl that counts bytes not yet acknowledged, or 0. */
 extern const unsigned long request_unsent;
 
+/* The flag of a write that is followed by more, or by the end, at once; or 0. */
+extern const int flag_more;
+
 /* The protocol number of multipath TCP, or -1. */
 extern const int protocol_multipath;
 

@@ -1,6 +1,6 @@
 /*
  * What is special about epoll: it watches what is open behind a descriptor, which lives on when a
- * child, be it between fork and exec, has a copy; and it tells of urgent data.
+ * child, be it between fork and exec, has a copy; and it tells of urgent data, apart from an end.
  */
 #include "core/poller.h"
 
@@ -64,11 +64,52 @@ static void test_nothing_urgent(void **state)
 	reactor_turn(0);
 }
 
+/* Behind an end there is nothing; before it there may be urgent data, where a read ends short, too. */
+static void test_last(void **state)
+{
+	struct owner *plain = owner_tcp(), *urgent = owner_tcp(), *gone = owner_tcp();
+	struct linger now = { .l_onoff = 1 };
+
+	(void)state;
+	say(plain->peer, "words");
+	until(plain->source.ready & READY_IN);
+	assert_int_equal(plain->source.ready, READY_IN | READY_OUT);
+	shutdown(plain->peer, SHUT_WR);
+	until(plain->source.ready & READY_EOF);
+	assert_int_equal(plain->source.ready, READY_IN | READY_OUT | READY_EOF | READY_LAST);
+
+	assert_int_equal(send(urgent->peer, "!", 1, MSG_OOB), 1);
+	say(urgent->peer, "words");
+	shutdown(urgent->peer, SHUT_WR);
+	until(urgent->source.ready & READY_EOF);
+	for (int turn = 0; turn < 3; turn++)
+		reactor_turn(0);
+	assert_int_equal(urgent->source.ready, READY_IN | READY_OUT | READY_EOF | READY_URGENT);
+
+	shutdown(plain->source.fd, SHUT_WR); /* both have ended: no failure */
+	plain->source.ready = 0;
+	until(plain->source.ready & READY_EOF);
+	assert_true(plain->source.ready & READY_LAST);
+
+	assert_int_equal(setsockopt(gone->peer, SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
+	close(gone->peer);
+	gone->peer = -1;
+	until(gone->source.ready & READY_ERROR);
+	assert_false(gone->source.ready & READY_LAST);
+	owner_close(plain);
+	owner_close(urgent);
+	owner_close(gone);
+	reactor_turn(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		reactor_test(test_descriptors_before), reactor_test(test_forgotten_copy),
-		reactor_test(test_moved_copy),	       reactor_test(test_nothing_urgent),
+		reactor_test(test_descriptors_before),
+		reactor_test(test_forgotten_copy),
+		reactor_test(test_moved_copy),
+		reactor_test(test_nothing_urgent),
+		reactor_test(test_last),
 		reactor_test(test_descriptors_after),
 	};
 

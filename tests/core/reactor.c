@@ -7,53 +7,6 @@
 
 #include "tests/core/owners.h"
 
-#include <netinet/in.h>
-
-static int listener(struct sockaddr_in *at)
-{
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	socklen_t len = sizeof *at;
-
-	assert_true(fd >= 0);
-	set_nonblocking(fd);
-	*at = (struct sockaddr_in){ .sin_family = AF_INET };
-	at->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(fd, (struct sockaddr *)at, sizeof *at), 0);
-	assert_int_equal(listen(fd, 16), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
-	return fd;
-}
-
-static int connect_to(const struct sockaddr_in *to)
-{
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_true(fd >= 0);
-	set_nonblocking(fd);
-	assert_true(connect(fd, (const struct sockaddr *)to, sizeof *to) == 0 ||
-		    errno == EINPROGRESS || errno == ECONNREFUSED);
-	return fd;
-}
-
-/* The same as owner_pair(), over TCP. */
-static struct owner *owner_tcp(void)
-{
-	struct sockaddr_in at;
-	int l = listener(&at);
-	struct owner *o = owner_new();
-
-	assert_int_equal(reactor_watch(&o->source, connect_to(&at), 0, woken), 0);
-	until(o->source.ready & READY_OUT);
-	do
-		o->peer = accept(l, NULL, NULL);
-	while (o->peer < 0 && errno == EAGAIN);
-	assert_true(o->peer >= 0);
-	close(l);
-	assert_int_equal(known(o), READY_OUT);
-	o->wakes = 0;
-	return o;
-}
-
 /* --- readiness */
 
 static void test_edges(void **state)
