@@ -213,13 +213,11 @@ static void look(struct probe *p)
 		return;
 	if (p->far.fd < 0 && p->udp)
 		open_socket(p, woken);
-	else if (p->far.fd < 0)
+	else if (!p->udp && !p->connected)
 		connect_to(p, woken);
-	if (p->far.fd < 0)
-		return;
-	if (p->udp)
+	if (p->udp && p->far.fd >= 0)
 		receive_datagram(p);
-	else
+	else if (p->connected)
 		receive(p);
 }
 
@@ -253,7 +251,7 @@ static void too_late(struct timer *timer)
 
 	if (is_over(p))
 		return;
-	if (p->far.fd < 0)
+	if (p->udp ? p->far.fd < 0 : !p->connected)
 		fail(p, "nothing after %u ms", p->patience);
 	else
 		fail(p,

@@ -93,15 +93,28 @@ static int oldest(const struct dial *dial)
 	return found;
 }
 
-static void give_up(struct dial *dial, struct attempt *attempt, int error)
+static void give_up(struct dial *dial, struct source *source, int error)
 {
-	reactor_forget(&attempt->source);
+	reactor_forget(source);
 	dial->error = error;
 	dial->may_start = true;
 }
 
+/* What is under way is watched; from the beginning as what it will be, if there is nothing to choose from. */
+static int watch(struct dial *dial, struct attempt *attempt, int fd, bool connected,
+		 struct source *to, void (*wake)(struct source *))
+{
+	bool only = addresses(dial) == 1;
+
+	if (reactor_watch(only ? to : &attempt->source, fd, connected ? READY_OUT : 0,
+			  only ? wake : attempt_woken) < 0)
+		return -1;
+	dial->only = only ? to : NULL;
+	return 0;
+}
+
 /* Try the next address. DONE: it is under way, or cannot be tried. FAIL: no descriptor. */
-static enum step begin(struct dial *dial)
+static enum step begin(struct dial *dial, struct source *target, void (*wake)(struct source *))
 {
 	int i = unused(dial) >= 0 ? unused(dial) : oldest(dial);
 	struct attempt *attempt = &dial->attempts[i];
@@ -122,7 +135,7 @@ static enum step begin(struct dial *dial)
 		return DONE;
 	}
 	dial->number[i] = dial->next++;
-	if (reactor_watch(&attempt->source, fd, connected ? READY_OUT : 0, attempt_woken) < 0) {
+	if (watch(dial, attempt, fd, connected, target, wake) < 0) {
 		dial->error = errno;
 		close(fd);
 		return DONE;
@@ -134,22 +147,33 @@ static enum step begin(struct dial *dial)
 }
 
 /* DONE: this attempt is connected, and handed over. WAIT: it is under way. FAIL: there is none. */
-static enum step judge(struct dial *dial, struct attempt *attempt, struct source *to,
+static enum step judge(struct dial *dial, struct source *source, struct source *to,
 		       void (*wake)(struct source *))
 {
-	if (attempt->source.fd < 0)
+	if (source->fd < 0)
 		return FAIL;
-	if (!(attempt->source.ready & READY_OUT))
+	if (!(source->ready & READY_OUT))
 		return WAIT;
 
-	int error = socket_error(attempt->source.fd);
+	/* What failed has ended, too. */
+	int error = source->ready & (READY_EOF | READY_ERROR) ? socket_error(source->fd) : 0;
 	if (error == 0) {
-		if (reactor_move(&attempt->source, to, wake) == 0)
+		if (source == to || reactor_move(source, to, wake) == 0)
 			return DONE;
 		error = errno;
 	}
-	give_up(dial, attempt, error);
+	give_up(dial, source, error);
 	return FAIL;
+}
+
+/* The same for the attempt at the only address. */
+static enum step judge_only(struct dial *dial, struct source *to)
+{
+	enum step outcome = dial->only ? judge(dial, to, to, NULL) : FAIL;
+
+	if (outcome != WAIT)
+		dial->only = NULL;
+	return outcome;
 }
 
 enum step dial_run(struct dial *dial, struct source *to, void (*wake)(struct source *))
@@ -161,11 +185,13 @@ enum step dial_run(struct dial *dial, struct source *to, void (*wake)(struct sou
 		return FAIL;
 	}
 	for (;;) {
-		bool pending = false;
+		enum step outcome = judge_only(dial, to);
+		bool pending = outcome == WAIT;
 
+		if (outcome == DONE)
+			return DONE;
 		for (int i = 0; i < DIAL_AT_ONCE; i++) {
-			enum step outcome = judge(dial, &dial->attempts[i], to, wake);
-
+			outcome = judge(dial, &dial->attempts[i].source, to, wake);
 			if (outcome == DONE)
 				return DONE;
 			pending |= outcome == WAIT;
@@ -176,7 +202,7 @@ enum step dial_run(struct dial *dial, struct source *to, void (*wake)(struct sou
 			return FAIL;
 		if (!more || !dial->may_start)
 			return WAIT;
-		if (begin(dial) == FAIL)
+		if (begin(dial, to, wake) == FAIL)
 			return pending ? WAIT : FAIL;
 	}
 }
@@ -192,6 +218,9 @@ void dial_end(struct dial *dial)
 		return;
 	for (int i = 0; i < DIAL_AT_ONCE; i++)
 		reactor_forget(&dial->attempts[i].source);
+	if (dial->only)
+		reactor_forget(dial->only);
+	dial->only = NULL;
 	reactor_cancel(&dial->stagger);
 	resolve_release(&dial->lookup);
 	dial->changed = NULL;

@@ -31,6 +31,7 @@ struct dial {
 	const struct socket_options *options;
 	void (*changed)(struct dial *); /* look again: dial_run() */
 	struct attempt attempts[DIAL_AT_ONCE];
+	struct source *only;	      /* under way to the only address there is; else NULL */
 	uint8_t number[DIAL_AT_ONCE]; /* which address each attempt tries */
 	uint8_t next;		      /* the address to be tried next */
 	uint32_t skip;		      /* bit i: the i-th is not to be tried; the owner's to set */
@@ -43,8 +44,9 @@ struct dial {
 void dial_start(struct dial *dial, const struct endpoint *to, const struct socket_options *options,
 		uint8_t share, bool early, void (*changed)(struct dial *));
 
-/* DONE: the connection is given to `to`, watched, to wake by `wake`. WAIT. FAIL: dial->error, which
- * is EHOSTUNREACH if the name has no address and EAGAIN if no name server answered. */
+/* DONE: the connection is given to `to`, watched, to wake by `wake`. WAIT: `to`, which is the same each time, may have
+ * a descriptor already, and wake() is another changed(). FAIL: dial->error, which is EHOSTUNREACH if the name has no
+ * address and EAGAIN if no name server answered. */
 enum step dial_run(struct dial *dial, struct source *to, void (*wake)(struct source *));
 
 /* It failed because there is no descriptor left: dial_run() may be called again once there is one. */

@@ -26,16 +26,19 @@ static struct dialler {
 
 static const struct socket_options options = { .no_delay = true, .dscp = -1 };
 
-static void far_woken(struct source *source)
-{
-	(void)source;
-}
+static void far_woken(struct source *source);
 
 static void changed(struct dial *dial)
 {
 	d.changes++;
 	if (d.step == WAIT)
 		d.step = dial_run(dial, &d.far, far_woken);
+}
+
+static void far_woken(struct source *source)
+{
+	(void)source;
+	changed(&d.dial);
 }
 
 static int listen_at(unsigned host, int backlog)
@@ -262,6 +265,43 @@ static void test_unknown_name(void **state)
 	strike();
 }
 
+/* With one address there is nothing to choose from. */
+static void dial_one(enum host host)
+{
+	static struct endpoint to = { .type = ENDPOINT_IPV4, .len = 4, .host = { 127, 0, 0, 1 } };
+
+	stage_hosts(&host, 1);
+	to.port = d.port;
+	dial_start(&d.dial, &to, &options, 0, false, changed);
+	d.step = dial_run(&d.dial, &d.far, far_woken);
+}
+
+static void test_only_one(void **state)
+{
+	(void)state;
+	dial_one(ANSWERS);
+	until(d.step != WAIT);
+	assert_int_equal(went_to(), 0);
+	dial_end(&d.dial);
+	assert_true(d.far.fd >= 0); /* it is not the dial's any more */
+	assert_true(d.far.ready & READY_OUT);
+	strike();
+
+	dial_one(REFUSES);
+	until(d.step != WAIT);
+	assert_int_equal(d.step, FAIL);
+	assert_int_equal(d.dial.error, ECONNREFUSED);
+	assert_int_equal(d.far.fd, -1);
+	strike();
+
+	dial_one(SILENT);
+	pass(60000);
+	assert_int_equal(d.step, WAIT);
+	dial_end(&d.dial);
+	assert_int_equal(d.far.fd, -1);
+	strike();
+}
+
 /* 0.0.0.0 is this host as 127.0.0.1 is, not the address that is sent from, which rules may forbid. */
 static void test_nowhere_is_not_the_source(void **state)
 {
@@ -292,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_no_descriptor),
 		cmocka_unit_test(test_end_under_way),
 		cmocka_unit_test(test_unknown_name),
+		cmocka_unit_test(test_only_one),
 		cmocka_unit_test(test_nowhere_is_not_the_source),
 	};
 
