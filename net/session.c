@@ -32,6 +32,9 @@ enum { LEARN, ROUTE, CONNECT, RELAY, SILENT, ATTEND };
 /* Of the handshake time: until an end of the near side is answered by ours. */
 enum { FAREWELL_PART = 60 };
 
+/* ms after which a relay is no short one. */
+enum { LASTING = 5000 };
+
 /* ms between looks whether the kernel has sent everything before a reset: as long as nothing moved. */
 enum { UNSENT_LOOK_MIN = 20, UNSENT_LOOK_MAX = 1000 };
 
@@ -355,6 +358,12 @@ static uint64_t next_unsent_look(const struct session *s)
 	return now + (still < UNSENT_LOOK_MAX ? still : UNSENT_LOOK_MAX);
 }
 
+/* 0: never. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 /* When to look again although no event comes; 0: no need. */
 static uint64_t next_look(const struct session *s)
 {
@@ -365,12 +374,9 @@ static uint64_t next_look(const struct session *s)
 	if (s->up.code == FLOW_SEAL && !s->up_wire.begun &&
 	    reactor_now() < s->asked + FIRST_PAYLOAD_WAIT)
 		return s->asked + FIRST_PAYLOAD_WAIT;
-	if (awaits_sending(&s->up) || awaits_sending(&s->down)) {
-		uint64_t look = next_unsent_look(s);
-
-		return look < end ? look : end;
-	}
-	return end;
+	if (awaits_sending(&s->up) || awaits_sending(&s->down))
+		return earlier(end, next_unsent_look(s));
+	return s->lasts ? end : earlier(end, s->asked + LASTING);
 }
 
 /* The timer is lazy: it is only ever moved forward when it has fired. */
@@ -414,6 +420,15 @@ static enum step expire(struct session *s)
 	return FAIL;
 }
 
+/* A relay that is no short one is worth the calls that have its far side probed. */
+static void note_lasting(struct session *s)
+{
+	if (s->lasts || s->step != RELAY || reactor_now() < s->asked + LASTING)
+		return;
+	s->lasts = true;
+	socket_keep_alive(s->far.fd, s->service->sockets);
+}
+
 static void advance(struct session *s)
 {
 	for (;;) {
@@ -428,6 +443,7 @@ static void advance(struct session *s)
 			s->arrived = reactor_now();
 			break;
 		case WAIT:
+			note_lasting(s);
 			arm(s);
 			return;
 		case MUTE:

@@ -76,6 +76,7 @@ struct session {
 	bool left : 1;	    /* its near side ended, at `moved`, before there was a relay */
 	bool undecided : 1; /* CONNECT: whether it goes there hangs on the target's addresses */
 	bool finishes : 1;  /* waits for one block, to finish a chunk (engine_wait) */
+	bool lasts : 1;	    /* it is no short connection: its far side is probed */
 	uint16_t shake_len; /* bytes in `shake`: read, not yet used */
 	union {
 		unsigned char shake[SESSION_SHAKE]; /* before the target is known */

@@ -125,12 +125,12 @@ static int open_stream(int family, bool multipath)
 }
 
 /* Probes so close together that a dead peer is found after twice the idle time, at most. */
-static void keep_alive(int fd, int seconds)
+void socket_keep_alive(int fd, const struct socket_options *options)
 {
-	int idle = seconds < KEEP_IDLE_MAX ? seconds : KEEP_IDLE_MAX;
+	int idle = options->keep_alive < KEEP_IDLE_MAX ? options->keep_alive : KEEP_IDLE_MAX;
 	int every = idle / KEEP_PROBES;
 
-	if (seconds <= 0)
+	if (idle <= 0)
 		return;
 	every = every < 1 ? 1 : every > KEEP_EVERY_MAX ? KEEP_EVERY_MAX : every;
 	if (set(fd, SOL_SOCKET, SO_KEEPALIVE, 1) < 0 ||
@@ -140,12 +140,26 @@ static void keep_alive(int fd, int seconds)
 		fall_back(EXTRA_OTHER);
 }
 
-/* What both sides have in common. */
-static void set_manners(int fd, const struct socket_options *options)
+static void set_no_delay(int fd, const struct socket_options *options)
 {
 	if (options->no_delay && set(fd, IPPROTO_TCP, TCP_NODELAY, 1) < 0)
 		fall_back(EXTRA_OTHER);
-	keep_alive(fd, options->keep_alive);
+}
+
+/* Of what we accept. */
+static void set_manners(int fd, const struct socket_options *options)
+{
+	set_no_delay(fd, options);
+	socket_keep_alive(fd, options);
+}
+
+/* The first bytes follow at once: let them go with the SYN, or with the answer to the peer's. */
+static void expect_early(int fd, const struct socket_options *options)
+{
+	if (options->fast_open && set_number(fd, OPTION_FAST_CONNECT, 1) < 0)
+		fall_back(EXTRA_FAST_CONNECT);
+	if (!options->fast_open && !options->multipath)
+		set_number(fd, OPTION_LATE_ACK, 1);
 }
 
 /* Or as much as there may be: Linux sees to that, others refuse what is more. */
@@ -341,10 +355,10 @@ int socket_connect(const struct sockaddr *address, socklen_t len,
 	if (set_path(fd, address, options) < 0)
 		return close_failed(fd);
 	set_dscp(fd, address->sa_family, options->dscp);
-	set_manners(fd, options);
+	set_no_delay(fd, options);
 	set_buffers(fd, options->far_sndbuf, options->far_rcvbuf);
-	if (early && options->fast_open && set_number(fd, OPTION_FAST_CONNECT, 1) < 0)
-		fall_back(EXTRA_FAST_CONNECT);
+	if (early)
+		expect_early(fd, options);
 	*connected = connect(fd, address, len) == 0;
 	/* EINTR: it goes on without us. */
 	if (!*connected && errno != EINPROGRESS && errno != EINTR)

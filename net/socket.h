@@ -49,10 +49,14 @@ int socket_accept(int listener, const struct socket_options *options,
 /* Begin a TCP connection. fd, or -1 with errno. *connected: the socket may be written at once
  * (a local connection; or fast open: the first write goes out with the SYN, and that the peer is
  * not there is seen only afterwards). `early`: bytes to send are at hand or will be soon, so fast
- * open is worth it. A source address of the other family than the target's is an error
+ * open is worth it, or else they may bring the last packet of TCP's handshake. A source address of the other family than the target's is an error
  * (EADDRNOTAVAIL), never a connection from elsewhere. */
 int socket_connect(const struct sockaddr *address, socklen_t len,
 		   const struct socket_options *options, bool early, bool *connected);
+
+/* Probe the peer of a connection of ours from now on, when it is silent. Not done from the beginning, since most do not
+ * live to see a probe. */
+void socket_keep_alive(int fd, const struct socket_options *options);
 
 /* The outcome of a connect that was in progress, once writable: 0 or the errno. */
 int socket_error(int fd);

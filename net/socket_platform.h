@@ -14,7 +14,8 @@ enum socket_option {
 	OPTION_KEEP_IDLE,    /* seconds of silence until the first probe */
 	OPTION_KEEP_EVERY,   /* seconds between probes */
 	OPTION_KEEP_PROBES,  /* how many stay unanswered before the connection is given up */
-	OPTION_LATE_PORT,    /* bind() to an address leaves the port to connect() */
+	OPTION_LATE_ACK,  /* connect() ends without an acknowledgement: the first bytes bring it */
+	OPTION_LATE_PORT, /* bind() to an address leaves the port to connect() */
 	OPTION_MARK,
 	OPTION_INTERFACE, /* by name */
 	OPTION_MERGE,	  /* GRO: datagrams of equal size come as one */

@@ -241,6 +241,47 @@ static void test_half_close_after_idle(void **state)
 	world_close();
 }
 
+static int is_probed(void)
+{
+	int probed = 0;
+
+	for (struct list *l = world.engine.guests.next; l != &world.engine.guests; l = l->next) {
+		const struct session *s = container_of(l, struct session, link);
+		int on = 0;
+		socklen_t len = sizeof on;
+
+		getsockopt(s->far.fd, SOL_SOCKET, SO_KEEPALIVE, &on, &len);
+		probed += on;
+	}
+	return probed;
+}
+
+/* The kernel asks whether the far side is still there, but of no relay that is over at once. */
+static void test_lasting_is_probed(void **state)
+{
+	uint16_t target;
+	int far;
+
+	(void)state;
+	world_open(plenty);
+	world.sockets[0].keep_alive = world.sockets[1].keep_alive = 60;
+	int listener = listen_small(&target, 0), near = relayed(listener, target, &far);
+
+	assert_int_equal(is_probed(), 0);
+	pass(3000);
+	put(near, "a", 1);
+	expect(far, "a", 1);
+	assert_int_equal(is_probed(), 0);
+	pass(2500); /* nothing else wakes them then */
+	assert_int_equal(is_probed(), 2);
+	close(near);
+	assert_int_equal(ending(far), END);
+	close(far);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
 /* Idle: the server ends it after a day, the client never. */
 static void test_idle(void **state)
 {
@@ -689,6 +730,7 @@ int main(void)
 		cmocka_unit_test(test_conversations_directly),
 		cmocka_unit_test(test_conversations_at_the_ceiling),
 		cmocka_unit_test(test_half_close_after_idle),
+		cmocka_unit_test(test_lasting_is_probed),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_timeout_with_bytes_held),
 		cmocka_unit_test(test_header_waits),

@@ -208,6 +208,41 @@ static void listeners_have_their_options(void **unused)
 	}
 }
 
+/* The last packet of TCP's handshake waits for the first bytes, if they are to follow at once. */
+static void first_bytes_end_the_handshake(void **unused)
+{
+	int fd = listen_at("127.0.0.1", 0, &plain, false), far, near;
+	struct sockaddr_storage to, peer;
+	socklen_t len = fill(&to, "127.0.0.1", port_of(fd));
+	bool connected;
+	char got[4];
+
+	(void)unused;
+	far = socket_connect((struct sockaddr *)&to, len, &plain, false, &connected);
+	wait_for(far, POLLOUT);
+	near = socket_accept(fd, &plain, &peer);
+	assert_true(near >= 0);
+	close(near);
+	close(far);
+
+	far = socket_connect((struct sockaddr *)&to, len, &plain, true, &connected);
+	wait_for(far, POLLOUT);
+	assert_int_equal(socket_accept(fd, &plain, &peer), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(send(far, "both", 4, MSG_NOSIGNAL), 4);
+	near = socket_accept(fd, &plain, &peer);
+	assert_true(near >= 0);
+	assert_int_equal(recv(near, got, sizeof got, 0), 4);
+	close(near);
+	close(far);
+
+	/* They do not come: it waits for a moment only. */
+	far = socket_connect((struct sockaddr *)&to, len, &plain, true, &connected);
+	close(accept_one(fd, &plain, &peer));
+	close(far);
+	close(fd);
+}
+
 static void what_is_off_is_off(void **unused)
 {
 	struct socket_options off = { .dscp = -1 };
@@ -241,11 +276,15 @@ static void the_longest_silence_is_the_kernels(void **unused)
 	int far = connect_to("127.0.0.1", port_of(fd), &options);
 
 	(void)unused;
+	socket_keep_alive(far, &options);
+	assert_int_equal(get(far, SOL_SOCKET, SO_KEEPALIVE), 1);
 	assert_int_equal(get(far, IPPROTO_TCP, TCP_KEEPIDLE), 32767);
 	assert_int_equal(get(far, IPPROTO_TCP, TCP_KEEPINTVL), 75);
 	close(far);
 	options.keep_alive = 2;
 	far = connect_to("127.0.0.1", port_of(fd), &options);
+	assert_int_equal(get(far, SOL_SOCKET, SO_KEEPALIVE), 0); /* later, if it lives so long */
+	socket_keep_alive(far, &options);
 	assert_int_equal(get(far, IPPROTO_TCP, TCP_KEEPIDLE), 2);
 	assert_int_equal(get(far, IPPROTO_TCP, TCP_KEEPINTVL), 1);
 	close(far);
@@ -300,7 +339,6 @@ static void what_we_open_has_its_options(void **unused)
 	needs("late-ports");
 	struct socket_options options = {
 		.no_delay = true,
-		.keep_alive = 60,
 		.far_sndbuf = 30000,
 		.far_rcvbuf = 40000,
 		.dscp = 46,
@@ -321,7 +359,6 @@ static void what_we_open_has_its_options(void **unused)
 		socket_print((struct sockaddr *)&peer, false, text, sizeof(text));
 		assert_string_equal(text, i == 0 ? "127.0.0.2" : "::1");
 		assert_int_equal(get(far, IPPROTO_TCP, TCP_NODELAY), 1);
-		assert_int_equal(get(far, IPPROTO_TCP, TCP_KEEPIDLE), 60);
 		assert_int_equal(get(far, SOL_SOCKET, SO_SNDBUF), 60000);
 		assert_int_equal(get(far, SOL_SOCKET, SO_RCVBUF), 80000);
 		if (i == 0)
@@ -581,6 +618,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(listeners_have_their_options),
+		cmocka_unit_test(first_bytes_end_the_handshake),
 		cmocka_unit_test(what_is_off_is_off),
 		cmocka_unit_test(the_longest_silence_is_the_kernels),
 		cmocka_unit_test(any_is_both_families_unless_v6only),
