@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""manager.py [PORTS]: what ten thousand ports in one ss-manager cost: memory, start, and how long it takes to add
-and remove one, while a ping-pong through another port goes on.
+"""manager.py [PORTS [ROUNDS]]: what ten thousand ports in one ss-manager cost: memory, start, and how long it takes to
+add and remove one, while a ping-pong through another port goes on.
 
 Runs in a network namespace of its own (root), so that no port is anybody else's. Times are of the clock on the
-wall: on a machine that has other things to do they say little; the ping-pong without any requests is measured
-first, to compare with.
+wall, which on a machine that has other things to do say little by themselves. So each phase is repeated, one of them
+has no requests to compare with, and beside the longest gap of the ping-pong stands what the manager itself can
+have had to do with it: the most time of a processor that it has used between a request and its answer.
 """
 import json
 import multiprocessing
@@ -13,6 +14,7 @@ import pathlib
 import resource
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,7 @@ import sip004
 
 FIRST, PING, TARGET = 20000, 19999, 19998
 ADDED = 1000
+GAP = 5  # ms that no phase should see
 
 
 def in_namespace():
@@ -43,7 +46,7 @@ def echo(listener):
 
 
 def ping_pong(stop, gaps):
-    """The longest and the usual round trip, ms, until told to stop."""
+    """The usual and the longest round trip, ms, until told to stop."""
     peer = sip004.Peer(kit.connect(PING), kit.METHOD, "ping").open("127.0.0.1", TARGET, b"x")
     peer.read(1)
     rounds = []
@@ -52,11 +55,11 @@ def ping_pong(stop, gaps):
         peer.send(b"x")
         peer.read(1)
         rounds.append(time.perf_counter() - began)
-    rounds.sort()
-    gaps.put((len(rounds), rounds[len(rounds) // 2] * 1000, rounds[-1] * 1000, rounds[-2] * 1000))
+    gaps.put((statistics.median(rounds) * 1000, max(rounds) * 1000))
 
 
-def while_pinging(what, work):
+def while_pinging(work):
+    """(usual round trip, longest, what work() has returned)"""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", TARGET))
@@ -67,15 +70,14 @@ def while_pinging(what, work):
     target.start()
     pinger.start()
     time.sleep(0.3)
-    work()
+    done = work()
     stop.set()
-    count, median, longest, second = gaps.get(timeout=30)
+    usual, longest = gaps.get(timeout=30)
     pinger.join()
     target.terminate()
     target.join()
     listener.close()
-    print(f"ping-pong {what}: {count} round trips, median {median:.3f} ms, longest {longest:.2f} and {second:.2f} ms")
-    return longest
+    return usual, longest, done
 
 
 def resident(pid):
@@ -100,26 +102,71 @@ class Asker:
         return self.sock.recv(1 << 17).decode()
 
     def whole(self, request, ports):
-        """All parts of a long answer."""
-        told = self(request).count('"') // 2
+        """All parts of a long answer, as they come."""
+        self.sock.sendto(request.encode(), self.address)
+        told = 0
         while told < ports:
             told += self.sock.recv(1 << 17).count(b'"') // 2
+            yield
+
+
+class Work:
+    """The times of requests, and what the manager has used for each of them, ms."""
+
+    def __init__(self, pid):
+        self.pid, self.times, self.used = pid, [], []
+
+    def begin(self):
+        self.began, self.before = time.perf_counter(), cpu(self.pid)
+
+    def end(self):
+        self.times.append((time.perf_counter() - self.began) * 1000)
+        self.used.append(cpu(self.pid) - self.before)
+
+
+def idle(pid):
+    work = Work(pid)
+    time.sleep(2)
+    return work
 
 
 def requests(ask, pid, word, ports, rest=""):
-    times, before = [], cpu(pid)
+    work = Work(pid)
     for port in ports:
-        began = time.perf_counter()
+        work.begin()
         answer = ask('%s: {"server_port":%d%s}' % (word, port, rest))
-        times.append((time.perf_counter() - began) * 1000)
+        work.end()
         assert answer == "ok", (word, port, answer[:80])
-    times.sort()
-    each = (cpu(pid) - before) / len(times)
-    print(f"{word}: median {times[len(times) // 2]:.3f} ms, 99 % {times[len(times) * 99 // 100]:.3f} ms, "
-          f"longest {times[-1]:.2f} ms; {each:.3f} ms of CPU each")
+    return work
 
 
-def measure(count, mode):
+def tellings(ask, pid, ports):
+    """Of all ports, part by part."""
+    work = Work(pid)
+    for _ in range(20):
+        work.begin()
+        for _ in ask.whole("ping", ports):
+            work.end()
+            work.begin()
+    return work
+
+
+def show(phase, rounds):
+    longest = [longest for _, longest, _ in rounds]
+    above = sum(gap > GAP for gap in longest)
+    print(f"{phase}: round trip {statistics.median(usual for usual, _, _ in rounds):.3f} ms; longest gap: median of "
+          f"{len(rounds)} rounds {statistics.median(longest):.2f} ms, most {max(longest):.2f} ms; "
+          f"above {GAP} ms in {above} of {len(rounds)} rounds")
+    works = [work for _, _, work in rounds if work.times]
+    if works:
+        times = sorted(sum((work.times for work in works), []))
+        used = [max(work.used) for work in works]
+        print(f"  each request: median {statistics.median(times):.3f} ms, 99 % {times[len(times) * 99 // 100]:.3f} ms, longest "
+              f"{times[-1]:.2f} ms; the manager's own: {statistics.mean(sum((work.used for work in works), [])):.3f} ms of "
+              f"a processor each, the most for one: median of rounds {statistics.median(used):.2f} ms, most {max(used):.2f} ms")
+
+
+def measure(count, mode, rounds):
     with tempfile.TemporaryDirectory() as home:
         config = {"port_password": {str(FIRST + i): f"password {i}" for i in range(count)},
                   "mode": mode, "method": kit.METHOD, "server": "127.0.0.1"}
@@ -135,16 +182,21 @@ def measure(count, mode):
                 time.sleep(0.005)
                 assert program.poll() is None
             ask = Asker(address, home)
-            ask.whole("ping", count + 1)
+            list(ask.whole("ping", count + 1))
             took, used = time.perf_counter() - began, cpu(program.pid)
             memory = resident(program.pid)
             print(f"{count + 1} ports, {mode}: start {took:.2f} s ({used / 1000:.2f} s of CPU), "
                   f"resident {memory['VmRSS'] / 1024:.1f} MB (anonymous {memory['RssAnon'] / 1024:.1f})")
             ports = range(FIRST + count, FIRST + count + ADDED)
-            while_pinging("alone", lambda: time.sleep(2))
-            while_pinging("while ports are added", lambda: requests(ask, program.pid, "add", ports, ',"password":"x"'))
-            while_pinging("while ports are removed", lambda: requests(ask, program.pid, "remove", ports))
-            while_pinging("while all are listed", lambda: [ask.whole("ping", count + 1) for _ in range(20)])
+            phases = {
+                "alone": lambda: idle(program.pid),
+                "while ports are added": lambda: requests(ask, program.pid, "add", ports, ',"password":"x"'),
+                "while ports are removed": lambda: requests(ask, program.pid, "remove", ports),
+                "while all are listed": lambda: tellings(ask, program.pid, count + 1),
+            }
+            done = [{phase: while_pinging(work) for phase, work in phases.items()} for _ in range(rounds)]
+            for phase in phases:
+                show(phase, [each[phase] for each in done])
             print(f"resident {resident(program.pid)['VmRSS'] / 1024:.1f} MB")
         finally:
             program.send_signal(signal.SIGTERM)
@@ -154,10 +206,11 @@ def measure(count, mode):
 def main():
     in_namespace()
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10000
-    measure(count, "tcp_only")
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    measure(count, "tcp_only", rounds)
     # UDP takes a descriptor of each port, too
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    measure(min(count, (hard - 1000) // 2 - ADDED), "tcp_and_udp")
+    measure(min(count, (hard - 1000) // 2 - ADDED), "tcp_and_udp", rounds)
 
 
 if __name__ == "__main__":
