@@ -4,84 +4,45 @@
  */
 #include "core/workers.h"
 
+#include "core/cgroup.h"
+
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 4096 };
-
-/* The beginning of a file; false: there is none. */
-static bool read_text(const char *path, char text[TEXT])
+/* Quota and period in microseconds. Without a quota ("max", -1), nothing is lowered. */
+static void lower(unsigned *most, const char *quota, const char *period)
 {
-	FILE *file = fopen(path, "re");
-	size_t n;
-
-	if (!file)
-		return false;
-	n = fread(text, 1, TEXT - 1, file);
-	fclose(file);
-	text[n] = 0;
-	return n > 0;
-}
-
-/* Quota and period in microseconds; without a quota ("max", -1): `most`. */
-static unsigned quota(const char *quota_text, const char *period_text, unsigned most)
-{
-	long long of = strtoll(quota_text, NULL, 10), period = strtoll(period_text, NULL, 10);
+	long long of = strtoll(quota, NULL, 10), in = strtoll(period, NULL, 10);
 	long long n;
 
-	if (of <= 0 || period <= 0)
-		return most;
-	n = of / period + (of % period > 0);
-	return n < most ? (unsigned)n : most;
+	if (of <= 0 || in <= 0)
+		return;
+	n = of / in + (of % in > 0);
+	if (n < *most)
+		*most = (unsigned)n;
 }
 
-/* "cpu.max" of a group and all above it; `path` is shortened. */
-static unsigned quota_upwards(char *path, unsigned most)
+/* "100000 100000" */
+static void lower_both(const char *text, void *own)
 {
-	char name[TEXT + 64], text[TEXT], *space;
+	const char *space = strchr(text, ' ');
 
-	for (;;) {
-		snprintf(name, sizeof name, "/sys/fs/cgroup%s/cpu.max", path);
-		if (read_text(name, text) && (space = strchr(text, ' ')))
-			most = quota(text, space, most);
-		if (path[0] == 0)
-			return most;
-		*strrchr(path, '/') = 0;
-	}
-}
-
-static unsigned quota_version_2(unsigned most)
-{
-	char groups[TEXT], *path;
-
-	if (!read_text("/proc/self/cgroup", groups))
-		return most;
-	path = strncmp(groups, "0::/", 4) == 0 ? groups : strstr(groups, "\n0::/");
-	if (!path)
-		return most;
-	path = strchr(path, '/');
-	path[strcspn(path, "\n")] = 0;
-	return quota_upwards(path, most);
-}
-
-static unsigned quota_version_1(unsigned most)
-{
-	char of[TEXT], period[TEXT];
-
-	if (!read_text("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", of) ||
-	    !read_text("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period))
-		return most;
-	return quota(of, period, most);
+	if (space)
+		lower(own, text, space);
 }
 
 unsigned processors_allowed(void)
 {
+	char quota[CGROUP_TEXT], period[CGROUP_TEXT];
 	cpu_set_t set;
 	unsigned n = 1;
 
 	if (sched_getaffinity(0, sizeof set, &set) == 0)
 		n = (unsigned)CPU_COUNT(&set);
-	return quota_version_1(quota_version_2(n));
+	cgroup_upwards("cpu.max", lower_both, &n);
+	if (cgroup_read("/cpu/cpu.cfs_quota_us", quota) &&
+	    cgroup_read("/cpu/cpu.cfs_period_us", period))
+		lower(&n, quota, period);
+	return n;
 }
