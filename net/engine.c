@@ -299,12 +299,22 @@ static struct session *idle_guest(struct engine *engine)
 	return NULL;
 }
 
-bool engine_evict(struct engine *engine)
+/* The oldest stranger, or NULL: there is none. */
+static struct session *first_stranger(struct engine *engine)
 {
-	struct session *goes = list_empty(&engine->strangers)
-				       ? idle_guest(engine)
-				       : container_of(engine->strangers.next, struct session, link);
+	return list_empty(&engine->strangers)
+		       ? NULL
+		       : container_of(engine->strangers.next, struct session, link);
+}
 
+bool engine_evict(struct engine *engine, uint64_t grace)
+{
+	struct session *goes = first_stranger(engine);
+
+	if (goes && reactor_now() - goes->began < grace)
+		return false;
+	if (!goes)
+		goes = idle_guest(engine);
 	if (!goes)
 		return false;
 	session_close(goes, WHY_EVICTED);

@@ -87,9 +87,10 @@ void engine_count_live(struct engine *engine, const struct service *service);
 unsigned engine_clients(const struct engine *engine, const struct service *service,
 			struct address *to, unsigned max);
 
-/* Something ran short (descriptors, sessions): end the oldest stranger; if there is none, the guest whose
- * relay has been idle for longest, if that is a minute. False if there is nobody to go. */
-bool engine_evict(struct engine *engine);
+/* Something ran short (descriptors, sessions): end the oldest stranger, if it came `grace` ms ago or earlier; if
+ * there is none, the guest whose relay has been idle for longest, if that is a minute. False if there
+ * is nobody to go. */
+bool engine_evict(struct engine *engine, uint64_t grace);
 
 /* There is a session or an association again: keep the tick going. */
 void engine_stir(struct engine *engine);

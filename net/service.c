@@ -23,6 +23,7 @@
 enum {
 	ACCEPTS = 64,		  /* a turn and listener */
 	PAUSE = 100,		  /* ms until accepting is tried again */
+	GRACE = 250,		  /* ms that a stranger is not sent away for another */
 	CONNECT_TIME_MAX = 10000, /* ms */
 	HANDSHAKE_MIN = 40000,
 	HANDSHAKE_SPAN = 60000,		       /* ms */
@@ -117,7 +118,7 @@ static void log_full(const struct service *service)
 		 service->engine->sessions.max);
 }
 
-/* Full of sessions that have proved something: whoever knocks is refused. */
+/* There is room, unless what was closed is not buried yet. */
 static void admit(struct service *service, int fd, const struct sockaddr_storage *peer)
 {
 	if (session_open(service, fd, peer))
@@ -126,18 +127,17 @@ static void admit(struct service *service, int fd, const struct sockaddr_storage
 	close(fd);
 }
 
-/* False: nothing is to be accepted now, but after this turn or the pause. Strangers are not
- * refused, which would tell them something, but wait to be accepted. */
+/* False: nothing is to be accepted now, but after this turn or the pause. Nobody is refused, which would
+ * tell a server's strangers something, and users of a client no more than that they must ask again: they
+ * wait to be accepted. Of a crowd that comes at once each has a moment to say who it is. */
 static bool make_room(struct service *service, struct source *listener)
 {
 	if (!is_full(service->engine) || !somebody_knocks(listener->fd))
 		return true;
-	if (engine_evict(service->engine)) {
+	if (engine_evict(service->engine, GRACE)) {
 		reactor_again(listener); /* its memory is free after this turn */
 		return false;
 	}
-	if (!service->role->near_sealed)
-		return true;
 	log_full(service);
 	pause_accepting(service);
 	return false;
@@ -165,7 +165,7 @@ static void listener_woken(struct source *source)
 			source->ready &= (uint8_t)~READY_IN;
 			return;
 		}
-		if (is_shortage(error) && !engine_evict(service->engine)) {
+		if (is_shortage(error) && !engine_evict(service->engine, 0)) {
 			log_peer(LOG_KIND_ACCEPT, "cannot accept: %s", strerror(error));
 			pause_accepting(service);
 			return;

@@ -155,7 +155,7 @@ static enum step dial_hop(struct session *s)
 {
 	enum step step = dial_run(&s->dial, &s->far, far_woken);
 
-	while (step == FAIL && dial_is_short(&s->dial) && engine_evict(s->service->engine))
+	while (step == FAIL && dial_is_short(&s->dial) && engine_evict(s->service->engine, 0))
 		step = dial_run(&s->dial, &s->far, far_woken);
 	return step == FAIL ? connect_failed(s) : step;
 }

@@ -273,11 +273,11 @@ static void test_evict(void **state)
 	int second = connect_small(world.server_port, 0, 0);
 	turns(2);
 	put(first, "unread", 6);
-	assert_true(engine_evict(&world.engine));
+	assert_true(engine_evict(&world.engine, 0));
 	assert_int_equal(ending(first), END);
 	expect_silence(second);
-	assert_true(engine_evict(&world.engine));
-	assert_false(engine_evict(&world.engine));
+	assert_true(engine_evict(&world.engine, 0));
+	assert_false(engine_evict(&world.engine, 0));
 	turn();
 	assert_int_equal(world.engine.sessions.live, 1);
 	peer_free(guest);
@@ -308,7 +308,7 @@ static void test_served_one_goes(void **state)
 	turns(3);
 	give_blocks(&all);
 	assert_non_null(world.engine.served);
-	assert_true(engine_evict(&world.engine));
+	assert_true(engine_evict(&world.engine, 0));
 	expect(far, "x", 1);
 	close(stranger);
 	peer_free(p);
@@ -356,7 +356,7 @@ static void test_open(void **state)
 	assert_int_equal(engine_open(&engine, 0, 16), -1);
 	assert_int_equal(engine_open(&engine, 4, 3), -1);
 	assert_int_equal(engine_open(&engine, 4, 4), 0);
-	assert_false(engine_evict(&engine));
+	assert_false(engine_evict(&engine, 0));
 	engine_close(&engine);
 	reactor_close();
 }
