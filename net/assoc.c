@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-	SPARE = 1024,	       /* closed ones whose memory is not free before the turn ends */
+	SPARE = 1024, /* closed ones whose memory is not free before the turn ends; or as many as live */
 	LISTED_FOR = 1000,     /* ms until a place in the order is looked after again */
 	QUESTION_LIFE = 17000, /* ms of one that asked a name server once */
 	HASH = crypto_shorthash_BYTES
@@ -33,7 +33,7 @@ int assocs_open(struct assocs *assocs, uint32_t max)
 	while (assocs->bucket_count < max)
 		assocs->bucket_count *= 2;
 	randombytes_buf(assocs->hash_key, sizeof assocs->hash_key);
-	if (slab_open(&assocs->slab, sizeof(struct assoc), max + SPARE) < 0)
+	if (slab_open(&assocs->slab, sizeof(struct assoc), max + (max < SPARE ? max : SPARE)) < 0)
 		return -1;
 	assocs->buckets = pages_reserve(assocs->bucket_count * sizeof(struct assoc *));
 	if (!assocs->buckets) {
@@ -227,13 +227,13 @@ struct assoc *assoc_new(struct service *service, uint8_t listener, const union i
 	struct assocs *assocs = &service->engine->assocs;
 	struct assoc *a;
 
+	if (assocs->slab.live == assocs->slab.max) /* of those closed in this turn */
+		return NULL;
 	while (assocs->live >= assocs->max) {
 		assocs->evicted++;
 		assoc_close(oldest(assocs), "made room for others");
 	}
 	a = slab_take(&assocs->slab);
-	if (!a)
-		return NULL;
 	a->service = service;
 	a->listener = listener;
 	a->client = *client;

@@ -60,6 +60,9 @@ struct assocs {
 	uint64_t evicted;
 };
 
+/* Of memory for each, with closed ones whose memory is not free before the turn ends, and the table. */
+enum { ASSOC_BYTES = 2 * ((sizeof(struct assoc) + 15) / 16 * 16) + 2 * sizeof(struct assoc *) };
+
 /* Room for so many. 0, or -1 with errno. */
 int assocs_open(struct assocs *assocs, uint32_t max);
 
