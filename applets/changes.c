@@ -89,7 +89,7 @@ static void open_listeners(struct applet *applet, struct service *service, unsig
 		if (!wants(applet, i, udp) ||
 		    (udp ? service->datagram_count : service->listener_count))
 			continue;
-		if (udp && applet->assocs == 0)
+		if (udp && applet->limits.assocs == 0)
 			log_error("UDP where there was none: that takes a new start");
 		else
 			bind_each(applet, service, i, udp);

@@ -1,6 +1,6 @@
 /*
- * From settings to services: how many there are, what they may hold, what they share. Called once by
- * applet.c, in the main process.
+ * From settings to services: how many there are, what they share. Called once by applet.c, in the main
+ * process; limits.c has said what they may hold.
  */
 #include "applets/running.h"
 
@@ -19,14 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	SPARE_DESCRIPTORS = 64, /* listeners, name look-ups, log, ... */
-	SESSIONS_MAX = 1 << 18,
-	ASSOCS_MAX = 1 << 14, /* unless the settings ask for more */
-	BLOCKS_PER_MIB = (1 << 20) / BLOCK_SIZE,
-	BLOCKS_LEAST = 16
-};
-
 enum mode applet_mode(const struct applet *applet, unsigned i)
 {
 	bool server = applet->kind->role->near_sealed;
@@ -34,74 +26,6 @@ enum mode applet_mode(const struct applet *applet, unsigned i)
 
 	return place && place->mode ? (enum mode)(place->mode - 1)
 				    : (enum mode)applet->settings.mode;
-}
-
-/* Is there a service that does not exclude this? */
-static bool serves(const struct applet *applet, enum mode excluded)
-{
-	for (unsigned i = 0; i < applet->service_count; i++)
-		if (applet_mode(applet, i) != excluded)
-			return true;
-	return applet->service_count == 0; /* a manager's may do either */
-}
-
-/* Answers may need sockets, too. */
-static unsigned long spare(const struct applet *applet)
-{
-	unsigned long all = applet->descriptors, kept = SPARE_DESCRIPTORS;
-
-	if (applet->kind->role->answers_as_source && applet->settings.mode != MODE_TCP_ONLY)
-		kept += GUISES;
-	return all > 2 * kept ? all - kept : all / 2;
-}
-
-/* What each of n workers gets of a limit that is the program's. */
-static unsigned long part(unsigned long whole, unsigned n)
-{
-	return whole / n + (whole % n > 0);
-}
-
-/* Workers that have the datagrams of a service. */
-static unsigned datagram_workers(const struct applet *applet)
-{
-	unsigned n = applet->settings.workers;
-
-	return n < applet->service_count || !applet->service_count ? n : applet->service_count;
-}
-
-/* UDP takes a quarter of the descriptors at most, or what the settings say, but never so many that TCP has less than a
- * quarter. */
-static uint32_t assoc_limit(const struct applet *applet)
-{
-	const struct settings *settings = &applet->settings;
-	unsigned long all = spare(applet), limit = all / 4;
-	unsigned long most = serves(applet, MODE_UDP_ONLY) ? all / 4 * 3 : all;
-
-	if (!serves(applet, MODE_TCP_ONLY))
-		return 0;
-	if (limit > ASSOCS_MAX)
-		limit = ASSOCS_MAX;
-	if (settings->udp_max_associations)
-		limit = part(settings->udp_max_associations, datagram_workers(applet));
-	if (limit > most) {
-		log_warn("udp_max_associations: %lu is all that the limit of open files (%lu) "
-			 "allows",
-			 most, applet->descriptors);
-		limit = most;
-	}
-	return (uint32_t)(limit > 0 ? limit : 1);
-}
-
-static uint32_t session_limit(const struct applet *applet)
-{
-	const struct settings *settings = &applet->settings;
-	unsigned long limit = (spare(applet) - applet->assocs) / 2;
-	unsigned long most = settings->max_sessions ? settings->max_sessions : SESSIONS_MAX;
-
-	most = part(most < SESSIONS_MAX ? most : SESSIONS_MAX, settings->workers);
-	if (limit > most)
-		limit = most;
-	return (uint32_t)(limit > 0 ? limit : 1);
 }
 
 void applet_fill(struct applet *applet, struct service *service)
@@ -162,27 +86,27 @@ static void make_service(struct applet *applet, unsigned i)
 	}
 	if (service_init(service) < 0)
 		die("no memory for the ciphers of %u sessions: %s (see max_sessions)",
-		    applet->sessions, strerror(errno));
+		    applet->limits.sessions, strerror(errno));
 }
 
 static struct replay *open_replay(const struct applet *applet)
 {
-	struct replay *replay = replay_open(applet->settings.replay_size);
+	struct replay *replay = replay_open(applet->limits.salts);
 
 	if (!replay)
 		die("no memory for the replay memory of %u salts: %s (see replay_size)",
-		    applet->settings.replay_size, strerror(errno));
+		    applet->limits.salts, strerror(errno));
 	return replay;
 }
 
 /* A stream of datagrams would flush what TCP remembers in seconds: each has its own. */
 static void open_datagrams(struct applet *applet)
 {
-	if (applet->assocs == 0)
+	if (applet->limits.assocs == 0)
 		return;
-	if (engine_open_datagrams(&applet->engine, applet->assocs) < 0)
-		die("no memory for %u associations: %s (see udp_max_associations)", applet->assocs,
-		    strerror(errno));
+	if (engine_open_datagrams(&applet->engine, applet->limits.assocs) < 0)
+		die("no memory for %u associations: %s (see udp_max_associations)",
+		    applet->limits.assocs, strerror(errno));
 	applet->packet_replay = open_replay(applet);
 }
 
@@ -190,37 +114,19 @@ static void open_guises(struct applet *applet)
 {
 	const struct role *role = applet->kind->role;
 
-	if (role->answers_as_source && applet->assocs > 0 &&
+	if (role->answers_as_source && applet->limits.assocs > 0 &&
 	    guises_open(&applet->engine.guises, role->answers_mark) < 0)
 		die("no memory for the sockets of answers: %s", strerror(errno));
 }
 
-/* Where replay_size is less, nobody may fill it for all others. */
 static void open_salts(struct applet *applet)
 {
-	uint32_t size = applet->settings.replay_size;
+	uint32_t size = applet->limits.request_salts;
 
-	if (size < SALTS_LEAST)
-		size = SALTS_LEAST;
 	applet->salts = salts_open(size);
 	if (!applet->salts)
 		die("no memory for %u salts of a minute: %s (see replay_size)", size,
 		    strerror(errno));
-}
-
-/* Each worker has its part; the least that is of use is more than that where buffer_limit is very small. */
-static uint32_t blocks_of_each(const struct applet *applet)
-{
-	uint32_t n = applet->settings.buffer_limit * BLOCKS_PER_MIB / applet->settings.workers;
-
-	return n > BLOCKS_LEAST ? n : BLOCKS_LEAST;
-}
-
-void applet_limits(struct applet *applet)
-{
-	applet->service_count = applet->kind->count ? applet->kind->count(&applet->settings) : 1;
-	applet->assocs = assoc_limit(applet);
-	applet->sessions = session_limit(applet);
 }
 
 /* Users may come with a reload: four times as many as there are now, and some. */
@@ -240,12 +146,13 @@ static void open_ledger(struct applet *applet)
 
 void applet_make(struct applet *applet)
 {
-	unsigned buffers = applet->settings.buffer_limit;
+	const struct limits *limits = &applet->limits;
 
-	if (engine_open(&applet->engine, applet->sessions, blocks_of_each(applet)) < 0)
-		die("no memory for %u sessions and %u MiB of buffers: %s (see max_sessions and "
-		    "buffer_limit)",
-		    applet->sessions, buffers, strerror(errno));
+	if (engine_open(&applet->engine, limits->sessions, limits->blocks) < 0)
+		die("no memory for %u sessions and %u blocks: %s (see max_sessions, buffer_limit "
+		    "and "
+		    "memory_limit)",
+		    limits->sessions, limits->blocks, strerror(errno));
 	applet_open_rules(applet);
 	applet->replay = open_replay(applet);
 	open_datagrams(applet);

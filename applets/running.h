@@ -19,6 +19,15 @@
 struct manager;
 struct reports;
 
+/* What may be there at once: of each worker, but for the salts, which all have together. (limits.c) */
+struct limits {
+	uint32_t sessions;
+	uint32_t assocs; /* UDP clients; 0: no UDP */
+	uint32_t blocks;
+	uint32_t salts;		/* remembered against replays, of TCP, and as many of UDP */
+	uint32_t request_salts; /* of a minute's requests (SIP022), at a server */
+};
+
 struct applet {
 	const struct applet_kind *kind;
 	struct settings settings;
@@ -26,8 +35,7 @@ struct applet {
 	struct service **services; /* one for each place, in the order of the settings */
 	unsigned service_count;
 	unsigned long descriptors; /* that may be open */
-	uint32_t sessions;	   /* at once */
-	uint32_t assocs;	   /* UDP clients at once; 0: no UDP */
+	struct limits limits;
 	struct replay *replay, *packet_replay;
 	struct salts *salts;	/* a server's */
 	uint8_t nat_tool;	/* whose rules are in place, 1 + enum nat_tool; 0: none (nat.c) */
@@ -70,7 +78,8 @@ struct plugin *applet_plugin(const struct applet *applet, unsigned place);
 void applet_make_plugins(struct applet *applet);
 extern const struct applet_part plugins_part;
 
-/* Count the services; find out how many sessions and associations there may be. */
+/* Count the services; find out what they may hold, which files and memory limit. Dies if the settings allow
+ * less memory than that takes. (limits.c) */
 void applet_limits(struct applet *applet);
 
 /* Read the access control list, if there is one. Dies if it is missing or

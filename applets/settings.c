@@ -167,6 +167,9 @@ static const struct option_row rows[] = {
 	{ FLAG(0, "buffer-limit", "MIB"), KEY("buffer_limit"), FOR(ALL),
 	  FIELD(NUMBER, buffer_limit), RANGE(1, 65536), BITS(OURS),
 	  HELP("memory for data that waits, MiB (64)") },
+	{ FLAG(0, "memory-limit", "SIZE"), KEY("memory_limit"), FOR(ALL),
+	  FIELD(CUSTOM, memory_limit), .custom = value_memory_limit, BITS(OURS),
+	  HELP("memory for all that is limited, as 8M or 1G (a quarter of the machine's)") },
 	{ FLAG(0, "replay-size", "NUMBER"), KEY("replay_size"), FOR(CLIENTS),
 	  FIELD(NUMBER, replay_size), RANGE(1000, 1000000000), BITS(OURS),
 	  HELP("salts to remember against replays (10000)") },
@@ -369,8 +372,6 @@ void settings_defaults(struct settings *s, enum program program)
 		.top.method = wire_find("chacha20-ietf-poly1305"),
 		.socket = { .no_delay = true, .keep_alive = 60, .dscp = -1 },
 		.workers = 1,
-		.replay_size = program & CLIENTS ? 10000 : 1000000,
-		.buffer_limit = 64,
 	};
 }
 

@@ -150,9 +150,10 @@ struct settings {
 	unsigned udp_max_associations; /* 0: derived from the descriptors that are allowed */
 	unsigned mtu;		       /* 0: datagrams go whole */
 	unsigned workers;	       /* processes that serve, "auto" resolved; 1: this one */
-	unsigned replay_size;	       /* salts remembered */
-	unsigned max_sessions;	       /* 0: as many as descriptors allow */
-	unsigned buffer_limit;	       /* MiB of blocks */
+	unsigned replay_size;	       /* salts remembered; 0: limits.c knows */
+	unsigned max_sessions;	       /* 0: as many as descriptors and memory allow */
+	unsigned buffer_limit;	       /* MiB of blocks; 0: limits.c knows */
+	uint64_t memory_limit;	       /* bytes of all that; 0: derived from the machine's */
 	unsigned nofile;	       /* 0: leave it */
 
 	/* Who and how. */

@@ -17,6 +17,9 @@
 #include <string.h>
 #include <strings.h>
 
+/* Of memory, in bytes. */
+static const uint64_t SIZE_LEAST = 1 << 20, SIZE_LIMIT = (uint64_t)1 << 50;
+
 static const char host_form[] = "must be host, host:port or [v6]:port, not '%.60s'";
 static const char address_form[] = "must be an IP address, not '%.60s'";
 
@@ -333,6 +336,44 @@ int value_workers(struct options *o, const struct option_value *value)
 		return options_fail(o, "must be \"auto\" or a number from 1 to %d, not '%.60s'",
 				    WORKERS_MAX, text);
 	s->workers = n < WORKERS_MAX ? (unsigned)n : WORKERS_MAX;
+	return 0;
+}
+
+/* Digits, and K, M or G: bytes. False: it is no size, or none that any machine has. */
+static bool parse_size(const char *text, uint64_t *size)
+{
+	static const char units[] = "KMG";
+	const char *unit;
+	uint64_t n = 0;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	for (; *text >= '0' && *text <= '9' && n <= SIZE_LIMIT; text++)
+		n = n * 10 + (uint64_t)(*text - '0');
+	unit = *text ? strchr(units, *text & ~0x20) : NULL;
+	if (unit) {
+		if (n > SIZE_LIMIT)
+			return false;
+		n <<= 10 * (unit - units + 1);
+		text++;
+	}
+	*size = n;
+	return !*text && n <= SIZE_LIMIT;
+}
+
+int value_memory_limit(struct options *o, const struct option_value *value)
+{
+	const char *text = options_text(o, value, "a number or a string");
+	struct settings *s = o->into;
+	uint64_t size;
+
+	if (!text)
+		return -1;
+	if (!parse_size(text, &size) || (size && size < SIZE_LEAST))
+		return options_fail(o,
+				    "must be 0 or a size from 1M up, such as 8M or 1G, not '%.60s'",
+				    text);
+	s->memory_limit = size;
 	return 0;
 }
 

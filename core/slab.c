@@ -12,7 +12,7 @@
 
 int slab_open(struct slab *slab, size_t size, uint32_t max)
 {
-	size = (size + 15) & ~(size_t)15;
+	size = slab_size(size);
 	if (size == 0 || size > UINT32_MAX || max == 0 || max > SIZE_MAX / size) {
 		errno = EINVAL;
 		return -1;

@@ -17,6 +17,12 @@ struct slab {
 	uint32_t live;	  /* objects in use now */
 };
 
+/* Bytes that an object of `size` takes. */
+static inline size_t slab_size(size_t size)
+{
+	return (size + 15) & ~(size_t)15;
+}
+
 /* Room for at most `max` objects of `size` bytes. 0, or -1 with errno. */
 int slab_open(struct slab *slab, size_t size, uint32_t max);
 void slab_close(struct slab *slab);

@@ -127,6 +127,19 @@ static void tick(struct timer *timer)
 		reactor_after(&engine->tick, TICK);
 }
 
+struct engine_sizes engine_sizes(size_t lease, bool datagrams)
+{
+	size_t session = slab_size(sizeof(struct session)) + 2 * slab_size(lease);
+
+	if (datagrams)
+		session += slab_size(sizeof(struct control));
+	return (struct engine_sizes){
+		.session = (uint32_t)session,
+		.assoc = ASSOC_BYTES,
+		.block = BLOCK_SIZE + sizeof(uint32_t),
+	};
+}
+
 int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks)
 {
 	*engine = (struct engine){ .splice = { .in = -1, .out = -1 } };

@@ -62,6 +62,13 @@ struct engine {
 	unsigned quiet_ticks;	   /* since the last session ended */
 };
 
+/* Bytes of memory that a session, an association and a block come to, with all that is kept for them;
+ * `lease`: wire_lease_size(), `datagrams`: there are some. */
+struct engine_sizes {
+	uint32_t session, assoc, block;
+};
+struct engine_sizes engine_sizes(size_t lease, bool datagrams);
+
 /* Room for so many sessions and blocks. 0, or -1 with errno. After reactor_open(). */
 int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks);
 

@@ -18,7 +18,9 @@
 
 struct replay;
 
-/* Memory for `capacity` salts, 2 at least; 8.4 bytes each, which are reserved, not touched. NULL with
+enum { REPLAY_BYTES = 9 /* of each salt, and less where there are many */ };
+
+/* Memory for `capacity` salts, 2 at least; REPLAY_BYTES each, which are reserved, not touched. NULL with
  * errno. crypto_open() has run. */
 struct replay *replay_open(uint32_t capacity);
 void replay_close(struct replay *replay);

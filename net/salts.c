@@ -38,6 +38,8 @@ struct entry {
 	uint32_t next; /* in its bucket, or of the free ones */
 };
 
+_Static_assert(sizeof(struct entry) + sizeof(uint32_t) <= SALTS_BYTES, "and its part of the heads");
+
 struct salts {
 	struct shared_mutex mutex;
 	unsigned char key[crypto_shorthash_KEYBYTES];

@@ -14,6 +14,7 @@
 enum {
 	SALTS_LIFE = 60,       /* seconds: a timestamp may be half of that old, or ahead */
 	SALTS_LEAST = 1 << 16, /* a capacity that one busy user does not fill for all others */
+	SALTS_BYTES = 60,      /* of memory for each */
 	SALTS_LEN = 32	       /* bytes of the longest salt */
 };
 
@@ -32,7 +33,7 @@ struct salts_now {
 	uint64_t clock, steady;
 };
 
-/* Room for so many salts, 1 to 2^31; 60 bytes each, which are reserved, not touched. NULL with errno.
+/* Room for so many salts, 1 to 2^31; SALTS_BYTES each, which are reserved, not touched. NULL with errno.
  * crypto_open() has run. */
 struct salts *salts_open(uint32_t capacity);
 void salts_close(struct salts *salts);

@@ -57,6 +57,52 @@ static const char *with(const char *member)
 	return text;
 }
 
+static void test_memory_limit(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = { { "0", 0 },
+		     { "\"0\"", 0 },
+		     { "1048576", 1 << 20 },
+		     { "\"1024K\"", 1 << 20 },
+		     { "\"8m\"", 8 << 20 },
+		     { "\"16G\"", (uint64_t)16 << 30 },
+		     { "\"1048576G\"", (uint64_t)1 << 50 },
+		     { "4294967296", (uint64_t)1 << 32 } };
+	static const char *const bad[] = { "1M1",
+					   "M",
+					   "8MB",
+					   "-8M",
+					   "8T",
+					   " 8M",
+					   "0x8",
+					   "1048575",
+					   "1023K",
+					   "1048577G",
+					   "99999999999999999999999",
+					   "18014398509481985K",
+					   "8.5M",
+					   "" };
+	char text[100], why[200];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++) {
+		snprintf(text, sizeof text, "\"memory_limit\": %s", good[i].text);
+		accepts(PROGRAM_LOCAL, with(text));
+		assert_int_equal(settings.memory_limit, good[i].bytes);
+		settings_free(&settings);
+	}
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		snprintf(text, sizeof text, "\"memory_limit\": \"%s\"", bad[i]);
+		snprintf(why, sizeof why,
+			 "f.json:1:88: key 'memory_limit' must be 0 or a size from 1M up, such as "
+			 "8M or 1G, not '%s'",
+			 bad[i]);
+		refuses(PROGRAM_LOCAL, with(text), why);
+	}
+}
+
 static void test_defaults(void **state)
 {
 	(void)state;
@@ -73,8 +119,9 @@ static void test_defaults(void **state)
 	assert_null(settings.top.password);
 	assert_int_equal(settings.timeout, 60);
 	assert_int_equal(settings.workers, 1);
-	assert_int_equal(settings.replay_size, 10000);
-	assert_int_equal(settings.buffer_limit, 64);
+	assert_int_equal(settings.replay_size, 0);
+	assert_int_equal(settings.buffer_limit, 0);
+	assert_int_equal(settings.memory_limit, 0);
 	assert_int_equal(settings.mode, MODE_TCP_ONLY);
 	assert_true(settings.socket.no_delay);
 	assert_false(settings.socket.fast_open);
@@ -84,7 +131,7 @@ static void test_defaults(void **state)
 
 	accepts(PROGRAM_SERVER, "{\"server_port\": \"8388\", \"password\": 123}");
 	assert_string_equal(print(&settings.top.server[0]), "0.0.0.0:8388");
-	assert_int_equal(settings.replay_size, 1000000);
+	assert_int_equal(settings.replay_size, 0);
 	settings_free(&settings);
 
 	accepts(PROGRAM_REDIR, with("\"timeout\": 0"));
@@ -112,7 +159,7 @@ static void test_all_keys(void **state)
 		"\"nameserver\": \"192.0.2.53\", \"mode\": \"tcp_only\", \"acl\": \"\","
 		"\"keep_alive\": 30, \"dscp\": \"AF21\", \"fwmark\": 255, \"interface\": \"lo\","
 		"\"udp_timeout\": 90, \"replay_size\": 5000, \"max_sessions\": 7, "
-		"\"buffer_limit\": 8,"
+		"\"buffer_limit\": 8, \"memory_limit\": \"24M\","
 		"\"socks_auth\": [{\"user\": \"u\", \"password\": \"p\"}, {\"user\": \"v\", "
 		"\"password\":"
 		" \"q\"}]}");
@@ -145,6 +192,7 @@ static void test_all_keys(void **state)
 	assert_int_equal(settings.replay_size, 5000);
 	assert_int_equal(settings.max_sessions, 7);
 	assert_int_equal(settings.buffer_limit, 8);
+	assert_int_equal(settings.memory_limit, 24 << 20);
 	assert_int_equal(settings.socks_auths, 2);
 	assert_string_equal(settings.socks_auth[1].user, "v");
 	assert_string_equal(settings.socks_auth[0].password, "p");
@@ -1566,6 +1614,7 @@ static int leave(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory_limit),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_all_keys),
 		cmocka_unit_test(test_tunnels),
