@@ -48,9 +48,9 @@ struct ctl {
 static int usage(FILE *to)
 {
 	fputs("usage: ss-ctl [-a ADDRESS] COMMAND [ARGUMENT...]\n"
-	      "  -a ADDRESS                host:port or the path of the manager's socket\n"
-	      "                            (~/.shadowsocks/.ss-manager.socks)\n"
-	      "  -h                        this text\n"
+	      "  -a, --manager-address ADDRESS  host:port or the path of the manager's socket\n"
+	      "                                 (~/.shadowsocks/.ss-manager.socks)\n"
+	      "  -h, --help                     this text\n"
 	      "Commands:\n"
 	      "  add PORT [KEY=VALUE...]   serve a port; keys are password, method, mode, ...\n"
 	      "  remove PORT...            serve these ports no more\n"

@@ -3,8 +3,7 @@
 # one version, into a folder of its own below ${SS_PEERS:-~/.cache/shadowsocks-peers}. setup.sh
 # calls this when the tools are there. "quick" takes seconds; "all" fetches a web site with all it needs
 # and compiles Rust and Go, minutes. One that is there already is left alone. One that cannot be installed
-# is skipped with its reason
-# and the others go on; tests/interop/peers knows each by the same folder.
+# is skipped with its reason and the others go on; tests/interop/peers knows each by the same folder.
 set -u
 cache=${SS_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/shadowsocks-peers}
 mkdir -p "$cache" || exit

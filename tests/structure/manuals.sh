@@ -19,9 +19,14 @@ for page in man/*.[1-9]; do
 	mandoc -T lint -W warning "$page"
 	report $? "$page is well formed"
 done
-for program in ss-local ss-server ss-tunnel ss-redir ss-nat ss-manager ss-ctl ss-ping; do
+for program in $("$build/ss" --list); do
 	"$python" tests/structure/manuals.py "$build/$program" "man/$program.1"
 	report $? "$program and its manual agree"
+done
+for page in man/ss-*; do
+	name=${page#man/}
+	grep -Eq "^\.Xr ${name%.*} ${name##*.}( ,)?\$" man/shadowsocks.1
+	report $? "shadowsocks(1) leads to $page"
 done
 "$python" tests/structure/keys.py applets/settings.c man/ss-config.5
 report $? "the configuration file's keys and its manual agree"
