@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "core/reactor.h"
 #include "crypto/random.h"
+#include "net/socket_pace.h"
 #include "net/socket_passed.h"
 
 #include <errno.h>
@@ -200,6 +201,7 @@ static void begin(int argc, char **argv)
 	if (lack)
 		die("%s", lack);
 	settings->socket.several = settings->workers > 1;
+	settings->socket.unpaced = socket_system_paces();
 	log_open(settings->name, settings->syslog, settings->verbose);
 	if (!settings->nofile)
 		process_raise_limit(applet.kind->descriptors);

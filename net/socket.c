@@ -8,6 +8,7 @@
 #include "core/fd.h"
 #include "core/log.h"
 #include "net/origdst.h"
+#include "net/socket_pace.h"
 #include "net/socket_passed.h"
 #include "net/socket_platform.h"
 
@@ -256,13 +257,16 @@ static int set_path(int fd, const struct sockaddr *target, const struct socket_o
 }
 
 /* What accepted sockets inherit, and what it takes to accept. */
-static int set_near(int fd, int family, const struct socket_options *options, bool v6only)
+static int set_near(int fd, const struct sockaddr *address, const struct socket_options *options,
+		    bool v6only)
 {
 	if (options->fast_open && set_number(fd, OPTION_FAST_LISTEN, FAST_BACKLOG) < 0)
 		fall_back(EXTRA_FAST_LISTEN);
 	set_buffers(fd, options->near_sndbuf, options->near_rcvbuf);
 	set_manners(fd, options);
-	return options->transparent ? origdst_allow(fd, family, !v6only) : 0;
+	if (options->unpaced)
+		socket_unpace(fd, address);
+	return options->transparent ? origdst_allow(fd, address->sa_family, !v6only) : 0;
 }
 
 /* A TCP socket with this address, which does not listen yet. */
@@ -281,7 +285,7 @@ static int open_bound(const struct sockaddr *address, socklen_t len,
 	/* Said either way: the system's default may be either. */
 	if (address->sa_family == AF_INET6 && set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only) < 0)
 		return close_failed(fd);
-	if (set_near(fd, address->sa_family, options, v6only) < 0)
+	if (set_near(fd, address, options, v6only) < 0)
 		return close_failed(fd);
 	return bind(fd, address, len) < 0 ? close_failed(fd) : fd;
 }
@@ -293,8 +297,7 @@ int socket_listen(const struct sockaddr *address, socklen_t len,
 	int fd = socket_passed(address, SOCK_STREAM);
 
 	if (fd >= 0)
-		return set_near(fd, address->sa_family, options, v6only) < 0 ||
-				       listen(fd, BACKLOG) < 0
+		return set_near(fd, address, options, v6only) < 0 || listen(fd, BACKLOG) < 0
 			       ? close_failed(fd)
 			       : fd;
 	/* Sharing is not to hide that another program has the port: see first that nobody does. */
@@ -357,6 +360,8 @@ int socket_connect(const struct sockaddr *address, socklen_t len,
 	set_dscp(fd, address->sa_family, options->dscp);
 	set_no_delay(fd, options);
 	set_buffers(fd, options->far_sndbuf, options->far_rcvbuf);
+	if (options->unpaced)
+		socket_unpace(fd, address);
 	if (early)
 		expect_early(fd, options);
 	*connected = connect(fd, address, len) == 0;

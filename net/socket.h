@@ -14,6 +14,7 @@
 struct socket_options {
 	bool no_delay;	  /* TCP_NODELAY; on by default */
 	bool fast_open;	  /* TFO: listening, and connecting with the first bytes */
+	bool unpaced;	  /* what stays within this machine (net/socket_pace.h) */
 	bool multipath;	  /* MPTCP */
 	bool near_single; /* but not for what is accepted */
 	bool reuse_port;  /* share the port with any process of this user that does so */

@@ -32,6 +32,7 @@ const struct option_name option_names[OPTION_COUNT] = {
 	[OPTION_MARK] = { 0, -1 },
 	[OPTION_INTERFACE] = { 0, -1 },
 	[OPTION_MERGE] = { 0, -1 },
+	[OPTION_CONGESTION] = { 0, -1 }, /* no default of theirs paces */
 	[OPTION_SEGMENT] = { 0, -1 },
 };
 

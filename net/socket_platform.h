@@ -17,9 +17,10 @@ enum socket_option {
 	OPTION_LATE_ACK,  /* connect() ends without an acknowledgement: the first bytes bring it */
 	OPTION_LATE_PORT, /* bind() to an address leaves the port to connect() */
 	OPTION_MARK,
-	OPTION_INTERFACE, /* by name */
-	OPTION_MERGE,	  /* GRO: datagrams of equal size come as one */
-	OPTION_SEGMENT,	  /* GSO: one write leaves as datagrams of this size */
+	OPTION_INTERFACE,  /* by name */
+	OPTION_MERGE,	   /* GRO: datagrams of equal size come as one */
+	OPTION_CONGESTION, /* its control, by name */
+	OPTION_SEGMENT,	   /* GSO: one write leaves as datagrams of this size */
 	OPTION_COUNT
 };
 

@@ -3,6 +3,7 @@
  * child with a network of its own.
  */
 #include "net/socket.h"
+#include "net/socket_pace.h"
 
 #include "tests/emulator.h"
 #include "tests/unit.h"
@@ -614,6 +615,58 @@ static void multipath_works_or_falls_back(void **unused)
 	assert_int_equal(status, 0);
 }
 
+static bool has_congestion(int fd, const char *wanted)
+{
+	char name[16] = "";
+	socklen_t len = sizeof(name) - 1;
+
+	EXPECT(getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len) == 0);
+	return strcmp(name, wanted) == 0;
+}
+
+/* Both ends of a connection to `ip`, which is listened to at `at`. */
+static void expect_congestion(const char *at, const char *ip, bool unpaced, const char *near_has,
+			      const char *far_has)
+{
+	struct socket_options options = { .unpaced = unpaced, .dscp = -1 };
+	int fd = listen_at(at, 0, &options, false);
+	int far = connect_to(ip, port_of(fd), &options), near;
+	struct sockaddr_storage peer;
+
+	near = accept_one(fd, &options, &peer);
+	EXPECT(has_congestion(near, near_has));
+	EXPECT(has_congestion(far, far_has));
+	close(near);
+	close(far);
+	close(fd);
+}
+
+static void congestion(void)
+{
+	sysctl_set("/proc/sys/net/ipv4/tcp_congestion_control", "reno");
+	EXPECT(!socket_system_paces());
+	sysctl_set("/proc/sys/net/ipv4/tcp_congestion_control", "bbr");
+	EXPECT(socket_system_paces());
+	expect_congestion("127.0.0.1", "127.0.0.1", true, "reno", "reno");
+	expect_congestion("127.1.2.3", "127.1.2.3", true, "reno", "reno");
+	expect_congestion("::1", "::1", true, "reno", "reno");
+	expect_congestion("0.0.0.0", "127.0.0.1", true, "bbr", "reno"); /* others may come, too */
+	expect_congestion("::", "::ffff:127.0.0.1", true, "bbr", "reno");
+	expect_congestion("127.0.0.1", "127.0.0.1", false, "bbr", "bbr");
+	expect_congestion("::1", "::1", false, "bbr", "bbr");
+}
+
+static void what_stays_within_the_machine_is_not_paced(void **unused)
+{
+	needs("socket-marks");
+	int status = in_child(congestion, true);
+
+	(void)unused;
+	if (status == SKIPPED)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,6 +685,7 @@ int main(void)
 		cmocka_unit_test(no_descriptors_is_said),
 		cmocka_unit_test(fast_open_works_or_falls_back),
 		cmocka_unit_test(multipath_works_or_falls_back),
+		cmocka_unit_test(what_stays_within_the_machine_is_not_paced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
