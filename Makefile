@@ -48,9 +48,9 @@ other := $(if $(filter linux,$(os)),%_bsd.c,%_linux.c) $(filter-out %_$(POLLER).
 	$(if $(filter macos,$(os)),$(macos:%_macos.c=%_bsd.c) $(macos:%_macos.c=%.c),$(macos)) \
 	$(filter-out %_$(cpu).c,%_x86.c %_arm.c) \
 	$(patsubst %_$(cpu).c,%_anycpu.c,$(wildcard crypto/*_$(cpu).c))
-# parts that WITHOUT names
+# less the parts that WITHOUT names
 include dist/without.mk
-absent := $(foreach part,$(without),$(files.$(part))) $(if $(without),,%/absent.c)
+absent := $(foreach part,$(without),$(files.$(part))) $(if $(without),,applets/features.c)
 lib_sources := $(filter-out $(other) $(absent),$(sort $(wildcard core/*.c crypto/*.c net/*.c applets/*.c)))
 lib_objects := $(lib_sources:%.c=$(B)/obj/%.o)
 links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key ss-nat ss-acl ss-ctl ss-ping ss-check ss-url
@@ -63,7 +63,7 @@ ld.elf := -Wl,-z,relro,-z,now -Wl,--gc-sections
 ld.macho := -Wl,-dead_strip
 
 ours := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -I. -ffile-prefix-map=$(CURDIR)=.
-ours += -DSS_VERSION='"$(VERSION)"'
+ours += -DSS_VERSION='"$(VERSION)"' $(if $(without),-DSS_WITHOUT)
 ours += -Wall -Wextra -Wshadow $(if $(WERROR),-Werror)
 ours += -fPIE -fstack-protector-strong -ffunction-sections -fdata-sections
 ours_ld := $(if $(filter macos,$(os)),$(ld.macho),$(ld.elf))
@@ -171,7 +171,7 @@ $(B)/obj/crypto/aes_arm.o: defines = -march=armv8-a+crypto
 endif
 
 # who is asked what is not there
-$(B)/obj/applets/features.o: ours += -DSS_WITHOUT='"$(without)"'
+$(B)/obj/applets/features.o: ours += -DSS_WITHOUT_PARTS='"$(without)"'
 
 # what no byte or packet passes through is to be small here, whatever CFLAGS say
 ifeq ($(FLAVOUR),musl)

@@ -19,6 +19,8 @@ enum feature {
 	FEATURE_KEY = 512    /* ss-key */
 };
 
+#ifdef SS_WITHOUT
+
 /* Those that are lacking. */
 unsigned features_lacking(void);
 
@@ -27,5 +29,24 @@ const char *features_without(void);
 
 /* Why a method is not in this build, to follow these words. */
 const char *features_no_cipher(void);
+
+#else /* the whole: none of this takes a byte */
+
+static inline unsigned features_lacking(void)
+{
+	return 0;
+}
+
+static inline const char *features_without(void)
+{
+	return "";
+}
+
+static inline const char *features_no_cipher(void)
+{
+	return ": its libraries lack the cipher";
+}
+
+#endif
 
 #endif

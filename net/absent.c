@@ -78,23 +78,23 @@ WEAK enum acl_verdict acl_client(const struct acl *acl, const struct address *cl
 	return ACL_REFUSE;
 }
 
-WEAK void splice_open(struct splice *splice)
+WEAK void splice_open(struct splice_pipe *splice)
 {
 	splice->in = splice->out = -1;
 }
 
-WEAK void splice_close(struct splice *splice)
+WEAK void splice_close(struct splice_pipe *splice)
 {
 	splice->in = splice->out = -1;
 }
 
-WEAK ssize_t splice_in(const struct splice *splice, int from, size_t n)
+WEAK ssize_t splice_in(const struct splice_pipe *splice, int from, size_t n)
 {
 	(void)splice, (void)from, (void)n;
 	return refuse();
 }
 
-WEAK ssize_t splice_out(const struct splice *splice, int to, size_t n)
+WEAK ssize_t splice_out(const struct splice_pipe *splice, int to, size_t n)
 {
 	(void)splice, (void)to, (void)n;
 	return refuse();
