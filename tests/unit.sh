@@ -2,18 +2,27 @@
 # unit.sh PROGRAM...: run unit tests, two at a time, and then tell of each in a line; what a failing
 # one wrote is shown. Ends with how many test functions passed and failed. ${WRAP} is put in front of
 # each; with an emulator there, ${EMULATOR} tells what that cannot do, for the tests to leave out. One
-# that takes longer than ${LIMIT} seconds failed.
+# that takes longer than ${LIMIT} seconds failed. What they wrote stays in ${KEEP}, if that is a directory.
 set -u
 passed=0 failed=0 skipped=0
-outs=$(mktemp -d)
-trap 'rm -rf "$outs"' EXIT
-LIMIT=${LIMIT:-600} WRAP=${WRAP:-} OUTS=$outs EMULATOR_LACKS=
+if [ -n "${KEEP:-}" ]; then
+	outs=$KEEP
+	mkdir -p "$outs"
+else
+	outs=$(mktemp -d)
+	trap 'rm -rf "$outs"' EXIT
+fi
+LIMIT=${LIMIT:-600} WRAP=${WRAP:-} OUTS=$outs EMULATOR_LACKS= EMULATED=${EMULATOR:+${WRAP:-}}
 # shellcheck disable=SC2086 # WRAP is words
 [ -z "${EMULATOR:-}" ] || EMULATOR_LACKS=$(timeout "$LIMIT" $WRAP "$EMULATOR") || {
 	echo "FAIL: $WRAP cannot run $EMULATOR"
 	exit 1
 }
-export LIMIT WRAP OUTS EMULATOR_LACKS
+[ -n "$WRAP" ] || [ -z "$EMULATOR_LACKS" ] || {
+	echo "FAIL: this system itself lacks: $EMULATOR_LACKS"
+	exit 1
+}
+export LIMIT WRAP OUTS EMULATOR_LACKS EMULATED
 
 count() # count WORD: the number in cmocka's line for it
 {

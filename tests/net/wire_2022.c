@@ -8,6 +8,7 @@
 #include "net/salts.h"
 #include "net/sip022.h"
 #include "net/users.h"
+#include "tests/emulator.h"
 #include "tests/vectors.h"
 
 #include <sodium.h>
@@ -555,7 +556,7 @@ static void first_flights(void **state)
 {
 	(void)state;
 	randombytes_buf(plain, 10000);
-	for (size_t n = 0; n <= WIRE_FIRST_PAYLOAD; n = n < 1100 ? n + 1 : n + 1773) {
+	for (size_t n = 0; n <= WIRE_FIRST_PAYLOAD; n = n < 1100 ? n + every(7) : n + 1773) {
 		unsigned char buf[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
 		unsigned char right[ENDPOINT_WIRE_MAX + WIRE_FIRST_PAYLOAD];
 		size_t header = endpoint_write(&example, right);
