@@ -105,7 +105,8 @@ extra_objects := $(B)/obj/dist/static/glibc_nss.o $(B)/obj/dist/static/random.o
 else ifeq ($(FLAVOUR),musl)
 # the three libraries from the distribution's source, gcc's specs and ld's script for static PIE
 L := build/libs/$(or $(TARGET),musl)
-CC := $(musl_cc)
+# also if CC is given to make: that is for other flavours, this one has MUSL_CC
+override CC := $(musl_cc)
 ours += $(fortify) -fno-asynchronous-unwind-tables -fno-unwind-tables
 libs_cflags := -isystem $(L)/include
 libs := -L$(L) -lsodium -lmbedcrypto -lcares
