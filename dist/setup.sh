@@ -2,8 +2,9 @@
 # setup.sh [check | interop | cross]: install what building and the demo need; with `check` what the tests
 # need too, peers included that install in seconds; with `interop` all peers (peers.sh), some of which
 # take minutes; with `cross` what executables for other machines are made and run with
-# (`make reach`), into ~/.cache/shadowsocks-zig what no distribution has of it. For a fresh Debian, Ubuntu or Alpine, as root. Says what it installs,
-# asks nothing, and may be run again. Nothing is started, enabled or configured.
+# (`make reach`), into ~/.cache/shadowsocks-zig what no distribution has of it. For a fresh Debian,
+# Ubuntu or Alpine, as root. Says what it installs, asks nothing, and may be run again. Nothing is
+# started, enabled or configured.
 set -eu
 
 what=${1:-build}
@@ -20,7 +21,8 @@ apt_check="clang clang-format libcmocka-dev musl-tools dpkg-dev xz-utils file pr
 	python3-pytest python3-pytest-xdist python3-cryptography valgrind libc6-dbg mandoc iperf3 strace gdb
 	nftables iptables bind9-dnsutils systemd zsh fish bash-completion bubblewrap runc busybox
 	python3-matplotlib linux-perf"
-apt_cross="qemu-user-static llvm gcc-arm-linux-gnueabi libc6-dev-armel-cross"
+apt_cross="qemu-user-static llvm gcc-arm-linux-gnueabi libc6-dev-armel-cross linux-libc-dev-armel-cross
+	musl-tools dpkg-dev xz-utils"
 apk_build="gcc make binutils pkgconf musl-dev linux-headers libsodium-dev mbedtls-dev c-ares-dev curl python3"
 apk_check="clang clang-extra-tools compiler-rt cmocka-dev libsodium-static mbedtls-static file procps iproute2 util-linux
 	py3-pytest py3-pytest-xdist py3-cryptography valgrind mandoc iperf3 strace gdb bash
@@ -79,7 +81,11 @@ zig_compiler()
 	echo "setup: pip install ziglang==$version"
 	mkdir -p "$into"
 	python3 -m pip --disable-pip-version-check install -q --root-user-action=ignore --no-cache-dir --no-deps \
-		--upgrade --target "$into" "ziglang==$version"
+		--upgrade --target "$into" "ziglang==$version" || {
+		echo "setup: pip could not get ziglang==$version, which compiles for other machines. Put that package" >&2
+		echo "into $into with pip on a machine that can, or name a zig of your own: make ZIG=/path/zig" >&2
+		exit 1
+	}
 }
 
 # What peers are made with, unless this machine has it from elsewhere.

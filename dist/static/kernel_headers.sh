@@ -10,7 +10,7 @@ if printf '#ifdef __linux__\n#include <linux/sockios.h>\n#endif\n' | "$@" -E -I"
 fi
 machine=$("$@" -dumpmachine)
 for name in linux asm asm-generic; do
-	for base in "/usr/include/$machine" /usr/include; do
+	for base in "/usr/$machine/include" "/usr/include/$machine" /usr/include; do
 		if [ -d "$base/$name" ]; then
 			ln -sfn "$base/$name" "$dir/$name"
 			break

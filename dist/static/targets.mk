@@ -44,6 +44,8 @@ endif
 # The machine's own comes from its musl-gcc; ARMv5 from the distribution's compiler and musl's source,
 # because Zig's libc wants atomic instructions there.
 ifneq ($(filter-out $(shell uname -m)-linux-musl armv5-linux-musleabi,$(TARGET)),)
+$(if $(shell command -v $(ZIG)),,$(error zig is not here, which compiles for $(TARGET): sh dist/setup.sh cross))
+$(if $(shell command -v $(LLVM_OBJCOPY)),,$(error $(LLVM_OBJCOPY) is not here, which strips for $(TARGET): sh dist/setup.sh cross))
 zig := $(ZIG) cc -target $(TARGET) $(mcpu.$(TARGET):%=-mcpu=%)
 musl_cc := $(zig)
 else ifeq ($(TARGET),armv5-linux-musleabi)
