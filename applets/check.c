@@ -211,7 +211,38 @@ static bool is_any(const struct address *address)
 	return !memcmp(address->ip, zeros, address->family == 4 ? 4 : 16);
 }
 
-static unsigned check_listener(const struct endpoint *at, bool udp)
+/* The addresses at which a program would listen. */
+struct listeners {
+	bool tells; /* or only counts */
+	bool fatal; /* one that cannot be used is a fault; else it is warned of */
+	unsigned usable, all;
+};
+
+__attribute__((format(printf, 2, 3))) static void usable(struct listeners *l, const char *format,
+							 ...)
+{
+	va_list args;
+
+	l->all++;
+	l->usable++;
+	if (!l->tells)
+		return;
+	fputs("ok    ", stdout);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+static void unusable(struct listeners *l, const char *at, const char *kind, const char *why)
+{
+	l->all++;
+	if (l->tells)
+		printf("%s  cannot listen on %s (%s): %s\n", l->fatal ? "FAIL" : "warn", at, kind,
+		       why);
+}
+
+static void check_listener(struct listeners *l, const struct endpoint *at, bool udp)
 {
 	const char *kind = udp ? "UDP" : "TCP";
 	struct address address;
@@ -219,75 +250,87 @@ static unsigned check_listener(const struct endpoint *at, bool udp)
 
 	endpoint_print(at, text, sizeof text);
 	if (!endpoint_address(at, &address))
-		return good("would listen on %s (%s), a name that is looked up then", text, kind);
-	if (!is_any(&address) && socket_is_ours(&address) == 0)
-		return bad("cannot listen on %s (%s): this machine has no such address", text,
-			   kind);
-	if (socket_port_used(at, udp))
-		return bad("cannot listen on %s (%s): the port is in use", text, kind);
-	if (at->port < PRIVILEGED && geteuid() != 0)
-		return good("would listen on %s (%s), if it may use ports below %d", text, kind,
-			    PRIVILEGED);
-	return good("would listen on %s (%s)", text, kind);
+		usable(l, "would listen on %s (%s), a name that is looked up then", text, kind);
+	else if (!is_any(&address) && socket_is_ours(&address) == 0)
+		unusable(l, text, kind, "this machine has no such address");
+	else if (socket_port_used(at, udp))
+		unusable(l, text, kind, "the port is in use");
+	else if (at->port < PRIVILEGED && geteuid() != 0)
+		usable(l, "would listen on %s (%s), if it may use ports below %d", text, kind,
+		       PRIVILEGED);
+	else
+		usable(l, "would listen on %s (%s)", text, kind);
 }
 
-static unsigned check_listeners(const struct endpoint *at, uint8_t mode)
+static void check_listeners(struct listeners *l, const struct endpoint *at, uint8_t mode)
 {
-	return (mode != MODE_UDP_ONLY ? check_listener(at, false) : 0) +
-	       (mode != MODE_TCP_ONLY ? check_listener(at, true) : 0);
+	if (mode != MODE_UDP_ONLY)
+		check_listener(l, at, false);
+	if (mode != MODE_TCP_ONLY)
+		check_listener(l, at, true);
 }
 
-/* The addresses of a place, at this port unless that is 0. As one of many, so that not all but one
- * that can be used is enough, is not asked for: a fault is one to be told. */
-static unsigned check_place(const struct settings *s, const struct settings_place *at,
-			    uint16_t port, uint8_t mode)
+/* The addresses of a place, at this port unless that is 0. */
+static void check_place(struct listeners *l, const struct settings *s,
+			const struct settings_place *at, uint16_t port, uint8_t mode)
 {
-	unsigned faults = 0;
-
 	for (unsigned i = 0; i < at->servers; i++) {
 		struct endpoint one = at->server[i];
 
 		one.port = port ? port : one.port;
-		faults += check_listeners(&one, mode ? mode - 1 : s->mode);
+		check_listeners(l, &one, mode ? mode - 1 : s->mode);
 	}
-	return faults;
 }
 
-static unsigned check_manager(const struct settings *s)
+static void check_ports(struct listeners *l, const struct settings *s)
 {
 	const struct settings_place *place;
-	struct endpoint control;
-	unsigned faults = 0;
 
-	if (s->manager_address && workdir_is_port(s->manager_address, &control))
-		faults += check_listener(&control, true);
-	else
-		faults += check_written("manager address", s->manager_address);
 	for (unsigned i = 0; i < s->ports; i++)
-		faults += check_place(s, &s->top, s->port_password[i].port, 0);
+		check_place(l, s, &s->top, s->port_password[i].port, 0);
 	for (unsigned i = 1; (place = settings_place(s, i)); i++)
-		faults += check_place(s, place->servers ? place : &s->top, place->server_port,
-				      place->mode);
-	return faults;
+		check_place(l, s, place->servers ? place : &s->top, place->server_port,
+			    place->mode);
 }
 
+static void check_near(struct listeners *l, const struct settings *s)
+{
+	const struct settings_place *place;
+
+	if (s->program == PROGRAM_MANAGER) {
+		check_ports(l, s);
+	} else if (s->program == PROGRAM_SERVER) {
+		for (unsigned i = 0; (place = settings_place(s, i)); i++)
+			check_place(l, s, place, 0, place->mode);
+	} else if (s->program == PROGRAM_TUNNEL) {
+		for (unsigned i = 0; i < s->tunnel_count; i++)
+			check_listeners(l, &s->tunnels[i].local, s->mode);
+	} else {
+		check_listeners(l, &s->local, s->mode);
+	}
+}
+
+static unsigned check_control(const struct settings *s)
+{
+	struct listeners l = { .tells = true, .fatal = true };
+	struct endpoint control;
+
+	if (!s->manager_address || !workdir_is_port(s->manager_address, &control))
+		return check_written("manager address", s->manager_address);
+	check_listener(&l, &control, true);
+	return l.usable ? 0 : 1;
+}
+
+/* A manager runs without its ports; nobody else does without any. */
 static unsigned check_places(const struct settings *s)
 {
-	const struct settings_place *place;
-	unsigned faults = 0;
+	bool manager = s->program == PROGRAM_MANAGER;
+	struct listeners count = { .tells = false }, l = { .tells = true };
 
-	if (s->program == PROGRAM_MANAGER)
-		return check_manager(s);
-	if (s->program == PROGRAM_SERVER) {
-		for (unsigned i = 0; (place = settings_place(s, i)); i++)
-			faults += check_place(s, place, 0, place->mode);
-		return faults;
-	}
-	if (s->program != PROGRAM_TUNNEL)
-		return check_listeners(&s->local, s->mode);
-	for (unsigned i = 0; i < s->tunnel_count; i++)
-		faults += check_listeners(&s->tunnels[i].local, s->mode);
-	return faults;
+	check_near(&count, s);
+	l.fatal = !manager && count.usable == 0 && count.all > 0;
+	check_near(&l, s);
+	return l.fatal + (manager ? check_control(s) : 0);
 }
 
 /* --- the way in */

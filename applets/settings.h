@@ -177,7 +177,8 @@ struct settings {
 	char *manager_address, *executable, *workdir;
 
 	/* Between parsing and checking only. */
-	const char *file; /* to be named in messages; NULL: config */
+	void (*tell)(const char *reason); /* of each fault; NULL: the first one ends it */
+	const char *file;		  /* to be named in messages; NULL: config */
 	struct settings_raw {
 		struct address source4,
 			source6; /* of the keys local_ipv4_address, local_ipv6_address */
@@ -193,8 +194,8 @@ struct settings {
 void settings_read(struct settings *settings, enum program program, int argc, char **argv);
 
 /* The same for who only looks at settings: never exits; passwords stay in it. 0, or -1 with the reason;
- * settings_free() either way. If `tell` is given, each fault in the file is told to it, and if that were
- * all, the reason is empty. */
+ * settings_free() either way. If `tell` is given, each fault is told to it, and if that were all, the reason is
+ * empty. */
 int settings_try(struct settings *settings, enum program program, int argc, char **argv,
 		 void (*tell)(const char *reason), struct options_reason *reason);
 

@@ -115,6 +115,7 @@ int value_socks_auth(struct options *o, const struct option_value *value)
 {
 	const struct json *list = value->json;
 	struct settings *s = o->into;
+	int result = 0;
 
 	if (list->type != JSON_ARRAY)
 		return options_fail(o, "must be an array of objects with user and password, not %s",
@@ -131,16 +132,35 @@ int value_socks_auth(struct options *o, const struct option_value *value)
 		options_at(o, j);
 		login->user = field(o, j, "user");
 		login->password = login->user ? field(o, j, "password") : NULL;
-		if (!login->password)
+		if (login->password)
+			continue;
+		result = -1;
+		if (!options_told(o))
 			return -1;
 	}
-	return 0;
+	return result;
+}
+
+static int port_of(struct options *o, const struct json *j, struct settings_port *port)
+{
+	const char *text;
+
+	if (options_port(j->name, &port->port) < 0)
+		return options_fail(o, "must have ports from 1 to 65535 as names, not '%.60s'",
+				    j->name);
+	text = options_text(o, &(struct option_value){ .json = j },
+			    "an object of ports and passwords");
+	if (!text || !*text)
+		return text ? options_fail(o, "must not have an empty password") : -1;
+	port->password = strdup(text);
+	return port->password ? 0 : options_fail(o, "does not fit into memory");
 }
 
 int value_port_password(struct options *o, const struct option_value *value)
 {
 	const struct json *map = value->json;
 	struct settings *s = o->into;
+	int result = 0;
 
 	if (map->type != JSON_OBJECT)
 		return options_fail(o, "must be an object of ports and passwords, not %s",
@@ -150,24 +170,16 @@ int value_port_password(struct options *o, const struct option_value *value)
 	if (!s->port_password)
 		return options_fail(o, "does not fit into memory");
 	for (const struct json *j = map->first; j; j = j->next) {
-		struct settings_port *port = &s->port_password[s->ports];
-		const char *text;
-
 		options_at(o, j);
-		if (options_port(j->name, &port->port) < 0)
-			return options_fail(o,
-					    "must have ports from 1 to 65535 as names, not '%.60s'",
-					    j->name);
-		text = options_text(o, &(struct option_value){ .json = j },
-				    "an object of ports and passwords");
-		if (!text || !*text)
-			return text ? options_fail(o, "must not have an empty password") : -1;
-		port->password = strdup(text);
-		if (!port->password)
-			return options_fail(o, "does not fit into memory");
-		s->ports++;
+		if (port_of(o, j, &s->port_password[s->ports]) == 0) {
+			s->ports++;
+			continue;
+		}
+		result = -1;
+		if (!options_told(o))
+			return -1;
 	}
-	return 0;
+	return result;
 }
 
 static int users_form(struct options *o, const struct json *j)
@@ -180,6 +192,7 @@ int value_users(struct options *o, const struct option_value *value)
 {
 	const struct json *list = value->json;
 	struct settings_place *place = o->into;
+	int result = 0;
 
 	if (list->type != JSON_ARRAY)
 		return users_form(o, list);
@@ -198,10 +211,13 @@ int value_users(struct options *o, const struct option_value *value)
 		user->at = (struct settings_spot){ j->line, j->column };
 		user->name = field(o, j, "name");
 		user->password = user->name ? field(o, j, "password") : NULL;
-		if (!user->password)
+		if (user->password)
+			continue;
+		result = -1;
+		if (!options_told(o))
 			return -1;
 	}
-	return 0;
+	return result;
 }
 
 static int value_bool(struct options *o, const struct option_value *value, uint8_t *to)

@@ -69,7 +69,7 @@ static bool is_ports(const struct settings *s, const struct settings_place *plac
 }
 
 /* In parentheses are shadowsocks-libev's words, which tools may look for. */
-static int check_address(const struct settings *s, const struct settings_place *place,
+static int check_address(struct settings *s, struct settings_place *place,
 			 struct options_reason *reason)
 {
 	if ((s->program & PROGRAM_CLIENTS) && !place->servers)
@@ -89,7 +89,7 @@ static int check_address(const struct settings *s, const struct settings_place *
 	return 0;
 }
 
-static int check_secret(const struct settings *s, const struct settings_place *place,
+static int check_secret(struct settings *s, struct settings_place *place,
 			struct options_reason *reason)
 {
 	if (!(s->program & PROGRAM_RELAYS || is_ports(s, place)) || !lacks_secret(place))
@@ -103,7 +103,7 @@ static int check_secret(const struct settings *s, const struct settings_place *p
 		     reason);
 }
 
-static int check_near(const struct settings *s, struct options_reason *reason)
+static int check_near(struct settings *s, struct options_reason *reason)
 {
 	bool several = s->tunnel_count && !s->raw.tunnel.type; /* which have ports of their own */
 
@@ -158,21 +158,42 @@ static int inherit(struct settings *s, struct options_reason *reason)
 	return 0;
 }
 
+/* Look at each place: 0, or -1 after a fault. */
+static int each_place(struct settings *s,
+		      int (*look)(struct settings *, struct settings_place *,
+				  struct options_reason *),
+		      struct options_reason *reason)
+{
+	int result = 0;
+
+	for (unsigned i = 0; settings_place(s, i); i++)
+		if (look(s, place_at(s, i), reason) < 0) {
+			result = -1;
+			if (!settings_told(s, reason))
+				break;
+		}
+	return result;
+}
+
+static int check_addresses(struct settings *s, struct options_reason *reason)
+{
+	return each_place(s, check_address, reason);
+}
+
+static int check_secrets(struct settings *s, struct options_reason *reason)
+{
+	return each_place(s, check_secret, reason);
+}
+
 int places_complete(struct settings *s, struct options_reason *reason)
 {
+	static const settings_step steps[] = { check_addresses, check_near, check_secrets, NULL };
+
 	if (inherit(s, reason) < 0)
 		return -1;
 	if (!settings_place(s, 0))
 		return settings_fail(reason, OPTIONS_FATAL, "all servers are disabled");
-	for (unsigned i = 0; settings_place(s, i); i++)
-		if (check_address(s, settings_place(s, i), reason) < 0)
-			return -1;
-	if (check_near(s, reason) < 0)
-		return -1;
-	for (unsigned i = 0; settings_place(s, i); i++)
-		if (check_secret(s, settings_place(s, i), reason) < 0)
-			return -1;
-	return 0;
+	return settings_steps(s, steps, reason);
 }
 
 /* --- what follows */
@@ -354,13 +375,18 @@ int settings_read_port(struct settings *s, unsigned i, struct settings_place *pl
 static int try_ports(struct settings *s, struct options_reason *reason)
 {
 	struct settings_place place;
+	int result = 0;
 
 	for (unsigned i = 0; i < s->ports; i++) {
-		if (settings_read_port(s, i, &place, reason) < 0)
+		if (settings_read_port(s, i, &place, reason) == 0) {
+			settings_free_place(s, &place);
+			continue;
+		}
+		result = -1;
+		if (!settings_told(s, reason))
 			return -1;
-		settings_free_place(s, &place);
 	}
-	return 0;
+	return result;
 }
 
 /* Is there a place that this mode does not leave out? */
@@ -373,7 +399,7 @@ static bool some_place_does(const struct settings *s, enum mode other)
 }
 
 /* What a client is to relay, one of its servers must be for. */
-static int check_modes(const struct settings *s, struct options_reason *reason)
+static int check_modes(struct settings *s, struct options_reason *reason)
 {
 	if (!(s->program & PROGRAM_CLIENTS))
 		return 0;
@@ -386,14 +412,16 @@ static int check_modes(const struct settings *s, struct options_reason *reason)
 	return 0;
 }
 
+static int finish_all(struct settings *s, struct options_reason *reason)
+{
+	return each_place(s, finish, reason);
+}
+
 int places_finish(struct settings *s, struct options_reason *reason)
 {
-	if (check_modes(s, reason) < 0)
-		return -1;
-	for (unsigned i = 0; settings_place(s, i); i++)
-		if (finish(s, place_at(s, i), reason) < 0)
-			return -1;
-	if (try_ports(s, reason) < 0)
+	static const settings_step steps[] = { check_modes, finish_all, try_ports, NULL };
+
+	if (settings_steps(s, steps, reason) < 0)
 		return -1;
 	return check_looks(s, reason);
 }

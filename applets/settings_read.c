@@ -109,16 +109,18 @@ char *settings_absolute(char *path)
 	return whole;
 }
 
-int settings_check(struct settings *s, struct options_reason *reason)
+static int fill_near(struct settings *s, struct options_reason *reason)
+{
+	if (s->program & PROGRAM_CLIENTS)
+		fill_local(s);
+	return tunnels_complete(s, reason);
+}
+
+static int fill_rest(struct settings *s, struct options_reason *reason)
 {
 	struct endpoint port;
 
-	if (places_complete(s, reason) < 0)
-		return -1;
-	if (s->program & PROGRAM_CLIENTS)
-		fill_local(s);
-	if (tunnels_complete(s, reason) < 0)
-		return -1;
+	(void)reason;
 	fill_sources(s);
 	fill_numbers(s);
 	s->socket.interface = s->interface;
@@ -128,7 +130,17 @@ int settings_check(struct settings *s, struct options_reason *reason)
 	s->workdir = settings_absolute(s->workdir);
 	if (s->manager_address && !workdir_is_port(s->manager_address, &port))
 		s->manager_address = settings_absolute(s->manager_address);
-	return places_finish(s, reason);
+	return 0;
+}
+
+int settings_check(struct settings *s, struct options_reason *reason)
+{
+	static const settings_step steps[] = { fill_near, fill_rest, places_finish, NULL };
+	int result = places_complete(s, reason);
+
+	if (result < 0 && (!settings_place(s, 0) || !settings_told(s, reason)))
+		return -1;
+	return settings_steps(s, steps, reason) < 0 ? -1 : result;
 }
 
 /* --- the configuration file */
@@ -225,13 +237,21 @@ static char *default_config(void)
 
 /* --- the ways in */
 
-static int read_all(struct settings *s, int argc, char **argv, void (*tell)(const char *),
-		    struct options_reason *reason)
+/* Was all that is wrong told, so that more may be looked for? */
+static bool all_told(const struct settings *s, const struct options_reason *reason)
+{
+	return s->tell && !reason->text[0] && reason->why != OPTIONS_HELP &&
+	       reason->why != OPTIONS_VERSION;
+}
+
+static int read_all(struct settings *s, int argc, char **argv, struct options_reason *reason)
 {
 	struct options o = settings_options(s, reason);
+	int result;
 
-	o.tell = tell;
-	if (options_flags(&o, argc, argv) < 0)
+	o.tell = s->tell;
+	result = options_flags(&o, argc, argv);
+	if (result < 0 && !all_told(s, reason))
 		return -1;
 	if (argc < 2 && s->program != PROGRAM_MANAGER) {
 		s->config = default_config();
@@ -243,6 +263,8 @@ static int read_all(struct settings *s, int argc, char **argv, void (*tell)(cons
 	}
 	if (s->config && (settings_remember(s, &o, reason) < 0 ||
 			  settings_read_file(&o, s->config, settings_prints(s), false) < 0))
+		return -1;
+	if (result < 0)
 		return -1;
 	bool had = s->top.password || s->top.key_text;
 	if (secret_from_environment(&s->top, reason) < 0)
@@ -290,7 +312,8 @@ int settings_try(struct settings *s, enum program program, int argc, char **argv
 		 void (*tell)(const char *), struct options_reason *reason)
 {
 	settings_defaults(s, program);
-	return read_all(s, argc, argv, tell, reason);
+	s->tell = tell;
+	return read_all(s, argc, argv, reason);
 }
 
 void settings_read(struct settings *s, enum program program, int argc, char **argv)

@@ -58,3 +58,26 @@ void settings_about(struct options_reason *reason, const char *format, ...)
 	snprintf(reason->text, sizeof reason->text, "%s: %.*s", what,
 		 (int)(sizeof why - strlen(what) - 3), why);
 }
+
+bool settings_told(const struct settings *s, struct options_reason *reason)
+{
+	if (!s->tell)
+		return false;
+	if (reason->text[0])
+		s->tell(reason->text);
+	reason->text[0] = 0;
+	return true;
+}
+
+int settings_steps(struct settings *s, const settings_step *steps, struct options_reason *reason)
+{
+	int result = 0;
+
+	for (; *steps; steps++)
+		if ((*steps)(s, reason) < 0) {
+			result = -1;
+			if (!settings_told(s, reason))
+				break;
+		}
+	return result;
+}

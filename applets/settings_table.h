@@ -39,6 +39,13 @@ __attribute__((format(printf, 2, 3))) void settings_about(struct options_reason 
 int settings_concerns(const struct settings *settings, const struct settings_place *place,
 		      const struct settings_spot *at, struct options_reason *reason);
 
+/* The same file: whether to go on after a fault, as options_told() says of one in the file. And take steps, up to
+ * NULL, going on in this way: 0, or -1. */
+bool settings_told(const struct settings *settings, struct options_reason *reason);
+typedef int (*settings_step)(struct settings *settings, struct options_reason *reason);
+int settings_steps(struct settings *settings, const settings_step *steps,
+		   struct options_reason *reason);
+
 /* settings_read.c: the path from the root, of malloc(); of NULL: NULL. `path` is freed if it is
  * another. */
 char *settings_absolute(char *path);

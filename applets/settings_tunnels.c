@@ -101,6 +101,7 @@ static int element(struct options *o, const struct json *j)
 		return -1;
 	rows = settings_tunnel(tunnel, o->program, o->reason);
 	rows.whole = o;
+	rows.tell = o->tell;
 	if (options_json(&rows, o->file, j) < 0)
 		return -1;
 	if (!tunnel->target.type)
@@ -113,6 +114,7 @@ static int element(struct options *o, const struct json *j)
 int value_tunnels(struct options *o, const struct option_value *value)
 {
 	const struct json *list = value->json;
+	int result = 0;
 
 	if (list->type != JSON_ARRAY)
 		return options_fail(o, "must be an array of objects, not %s", json_type_name(list));
@@ -121,10 +123,13 @@ int value_tunnels(struct options *o, const struct option_value *value)
 		if (j->type != JSON_OBJECT)
 			return options_fail(o, "must be an array of objects, not of %s here",
 					    json_type_name(j));
-		if (element(o, j) < 0)
+		if (element(o, j) == 0)
+			continue;
+		result = -1;
+		if (!options_told(o))
 			return -1;
 	}
-	return 0;
+	return result;
 }
 
 int tunnels_own(struct settings *s)

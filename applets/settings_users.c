@@ -84,6 +84,8 @@ int places_make_users(const struct settings *s, struct settings_place *place,
 		      const struct wire_method *method, const struct wire_key *key,
 		      struct options_reason *reason)
 {
+	int result = 0;
+
 	if (!place->users)
 		return 0;
 	if (!secret_has_users(method)) {
@@ -94,10 +96,13 @@ int places_make_users(const struct settings *s, struct settings_place *place,
 	for (unsigned i = 0; i < place->user_count; i++) {
 		struct settings_user *user = &place->users[i];
 
-		if (make_user(user, method, key, reason) < 0)
-			return settings_concerns(s, place, &user->at, reason);
+		if (make_user(user, method, key, reason) == 0)
+			continue;
+		result = settings_concerns(s, place, &user->at, reason);
+		if (!settings_told(s, reason))
+			return -1;
 	}
-	return check_doubles(s, place, reason);
+	return result < 0 ? -1 : check_doubles(s, place, reason);
 }
 
 /* --- other users, while the program runs */

@@ -175,8 +175,7 @@ static int member(struct options *o, const struct json *j)
 	return options_store(o, row, &(struct option_value){ .json = j });
 }
 
-/* Whether to go on after this fault. */
-static bool told(struct options *o)
+bool options_told(struct options *o)
 {
 	if (!o->tell)
 		return false;
@@ -201,7 +200,7 @@ int options_json(struct options *o, const char *file, const struct json *root)
 		if (member(o, j) == 0)
 			continue;
 		result = -1;
-		if (!told(o))
+		if (!options_told(o))
 			return -1;
 	}
 	if (!o->whole && o->warnings > WARNINGS)

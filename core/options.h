@@ -91,9 +91,10 @@ struct options {
 	struct options_reason *reason;
 	/* of which this reads a part, and which counts its warnings; or NULL */
 	struct options *whole;
-	/* Gets the reason of each fault in the file, which are read to the end; the reason of the
+	/* Gets the reason of each faulty value, and the rest is read to the end; the reason of the
 	 * whole is empty then. NULL: the first one ends it. */
 	void (*tell)(const char *reason);
+	bool failed; /* a flag's value was told */
 	/* The rest belongs to options.c and options_flags.c. */
 	unsigned warnings; /* about the file */
 	const char *file;
@@ -102,6 +103,9 @@ struct options {
 	char where[OPTION_REASON_MAX / 2]; /* "file:line:column: ", or empty */
 	char what[80];			   /* "key 'mtu'", "option --mtu" */
 };
+
+/* Whether to go on after a fault: there is somebody to be told of each, and has been. */
+bool options_told(struct options *options);
 
 /* Read flags from argv[1..argc). 0, or -1 with the reason. Secrets are overwritten in argv. */
 int options_flags(struct options *options, int argc, char **argv);

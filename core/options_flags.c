@@ -22,6 +22,10 @@ static int flag(struct options *o, const struct option_row *row, const char *wha
 	result = options_store(o, row, &(struct option_value){ .text = text });
 	if (text && (row->bits & OPTION_SECRET))
 		sodium_memzero(text, strlen(text));
+	if (result < 0 && row->type != OPTION_STOP && options_told(o)) {
+		o->failed = true;
+		return 0;
+	}
 	return result;
 }
 
@@ -128,5 +132,5 @@ int options_flags(struct options *o, int argc, char **argv)
 		if (used < 0)
 			return -1;
 	}
-	return 0;
+	return o->failed ? -1 : 0;
 }

@@ -1,4 +1,5 @@
 """ss-check: it names all that is wrong, and a program starts exactly if nothing is."""
+import base64
 import json
 import os
 import socket
@@ -48,6 +49,58 @@ def test_every_wrong_value(config):
     assert "key 'passwrod' is not known, ignored" in err
 
 
+def faults(out):
+    return [line.removeprefix("FAIL  ") for line in out.splitlines() if line.startswith("FAIL")]
+
+
+def test_everything_at_once(config, tmp_path):
+    """Options, elements of lists, what is missing, keys: each with its own line, one after the other."""
+    status, out, _ = check("server", "-c", config(timeout=[]), "--replay-size", "1", "--keep-alive", "-1", "--dscp=x")
+    told = faults(out)
+    assert status == 1 and len(told) == 4, out
+    assert all(word in line for line, word in zip(told, ("--replay-size", "--keep-alive", "--dscp", "timeout"))), out
+
+    status, out, _ = check("server", "-c", config(servers=[
+        {"server": "127.0.0.1"}, {"server": "127.0.0.2", "server_port": 1, "password": "x"},
+        {"server": "127.0.0.3", "server_port": 1, "method": "2022-blake3-aes-128-gcm", "password": "c2hvcnQ="},
+        {"server": "127.0.0.4", "server_port": 1}], server=None, server_port=None))
+    told = faults(out)
+    assert status == 1 and len(told) == 4, out
+    assert "servers[0]: no server port" in told[0] and "servers[0]: no password" in told[1]
+    assert "servers[3]: no password" in told[2] and "servers[2]: key 'password'" in told[3]
+
+    keys = [base64.b64encode(bytes([i] * 16)).decode() for i in range(3)]
+    status, out, _ = check("server", "-c", config(method="2022-blake3-aes-128-gcm", password=keys[0], users=[
+        {"name": "ann", "password": "short"}, {"name": "bob", "password": keys[1]}, {"name": "cid", "password": keys[0]}]))
+    assert status == 1 and ["ann" in line or "cid" in line for line in faults(out)] == [True, True], out
+    status, out, _ = check("server", "-c", config(users=[{"name": "ann"}, {"password": "x"}, {"name": "bob"}]))
+    assert status == 1 and len(faults(out)) == 3, out
+
+    status, out, _ = check("tunnel", "-c", config(tunnels=[
+        {"local_port": "x", "tunnel_address": "y"}, {"local_port": 1}, {"tunnel_address": "a.example:1"}]))
+    assert status == 1 and len(faults(out)) == 4, out
+    (tmp_path / "manager.json").write_text(json.dumps({"port_password": {"0": "x", "1": "", "70000": "y", "2": "z"}}))
+    status, out, _ = check("manager", "-c", tmp_path / "manager.json", "--manager-address", "127.0.0.1:7")
+    assert status == 1 and len(faults(out)) == 3, out
+    status, out, _ = check("server", "-c", config(servers=[{"server": "::1", "disabled": True, "method": "rot13"}], server=None))
+    assert status == 1, out
+
+
+def test_as_the_program(stage, config):
+    """What a program warns of is no fault, unless there is nothing else at which it may listen."""
+    for server, good in ((["127.0.0.1", "203.0.113.9"], True), (["203.0.113.9", "203.0.113.10"], False)):
+        path = config(server=server)
+        status, out, _ = check("server", "-c", path)
+        assert (status == 0) == good and len(faults(out)) == (0 if good else 2), out
+        assert not good or "warn  cannot listen on 203.0.113.9:" in out
+        program = stage.program("server", args=["-c", path])
+        if good:
+            kit.eventually(lambda: "listening at 127.0.0.1" in program.log(), program.log)
+            assert "cannot listen on 203.0.113.9" in program.log()
+        else:
+            assert program.wait() == 255
+
+
 @pytest.mark.parametrize("changes, args, why", [
     ({"acl": "/no/such"}, [], "/no/such"),
     ({"plugin": "no-such-plugin"}, [], "plugin no-such-plugin: not found in PATH"),
@@ -66,8 +119,7 @@ def test_what_is_wrong(config, changes, args, why):
     if args == ["-f", "/etc"] and os.geteuid() != 0:
         pytest.skip("a directory is told from a file that may not be written")
     status, out, _ = check("server", "-c", config(**changes), *args)
-    faults = [line for line in out.splitlines() if line.startswith("FAIL")]
-    assert status == 1 and len(faults) == 1 and why in faults[0], out
+    assert status == 1 and len(faults(out)) == 1 and why in faults(out)[0], out
 
 
 def test_bad_json(tmp_path):
