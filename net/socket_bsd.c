@@ -2,7 +2,7 @@
  * The options of a socket, as FreeBSD and macOS call them. What is missing falls back, or is an
  * error, as net/socket.h says.
  */
-#define __APPLE_USE_RFC_3542 /* IPV6_DONTFRAG */
+#define __APPLE_USE_RFC_3542 /* IPV6_DONTFRAG, IPV6_RECVPKTINFO */
 
 #include "net/socket_platform.h"
 
@@ -16,9 +16,9 @@
 #define TCP_KEEPIDLE TCP_KEEPALIVE
 #endif
 #ifdef __FreeBSD__
-enum { FAST_LISTEN = TCP_FASTOPEN, UNSENT = FIONWRITE };
+enum { FAST_LISTEN = TCP_FASTOPEN, UNSENT = FIONWRITE, TELL4 = IP_RECVDSTADDR };
 #else
-enum { FAST_LISTEN = -1, UNSENT = 0 };
+enum { FAST_LISTEN = -1, UNSENT = 0, TELL4 = IP_RECVPKTINFO };
 #endif
 
 const struct option_name option_names[OPTION_COUNT] = {
@@ -36,11 +36,13 @@ const struct option_name option_names[OPTION_COUNT] = {
 	[OPTION_SEGMENT] = { 0, -1 },
 };
 
-/* Replies leave from the address that the system chooses. */
 int platform_tell_origin(int fd, int family)
 {
-	(void)fd, (void)family;
-	return 0;
+	int on = 1;
+
+	if (family == AF_INET6)
+		return setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on);
+	return setsockopt(fd, IPPROTO_IP, TELL4, &on, sizeof on);
 }
 
 int platform_fragments(int fd, int family, bool may)

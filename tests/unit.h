@@ -16,4 +16,11 @@
 #define _UINTPTR_T 1
 #include <cmocka.h>
 
+/* Linux's own files are linked, and not those for other systems, as with POLLER=kqueue. */
+#if defined(__linux__) && !defined(AS_ELSEWHERE)
+enum { ON_LINUX = 1 };
+#else
+enum { ON_LINUX = 0 };
+#endif
+
 #endif

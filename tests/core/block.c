@@ -324,6 +324,12 @@ static void check_filled(const struct chain *chain, uint32_t blocks, unsigned ch
 		assert_int_equal(scratch[i], value);
 }
 
+/* Elsewhere the kernel takes what is free when it wants it. */
+static void check_resident(size_t pages)
+{
+	assert_true(ON_LINUX ? resident() == pages : resident() >= pages);
+}
+
 /* After a peak the memory goes back, that of leased blocks does not, and all can be leased again. */
 static void test_trim(void **state)
 {
@@ -336,36 +342,36 @@ static void test_trim(void **state)
 		skip();
 	}
 	assert_int_equal(block_open(&pool, MAX), 0);
-	assert_int_equal(resident(), 0);
+	check_resident(0);
 	fill(&a, 8, 'a');
 	fill(&b, 8, 'b');
 	fill(&c, 8, 'c');
-	assert_int_equal(resident(), MAX * each);
+	check_resident(MAX * each);
 	block_trim(&pool, 0); /* nothing is free */
-	assert_int_equal(resident(), MAX * each);
+	check_resident(MAX * each);
 
 	chain_return(&pool, &b);
 	block_trim(&pool, 100); /* may keep more than there is */
-	assert_int_equal(resident(), MAX * each);
+	check_resident(MAX * each);
 	block_trim(&pool, 3);
-	assert_int_equal(resident(), (MAX - 5) * each);
+	check_resident((MAX - 5) * each);
 	assert_int_equal(pool.cold, 5);
 	check_filled(&a, 8, 'a');
 	check_filled(&c, 8, 'c');
 
 	/* The warm ones are leased first, then cold ones, which are cold no more. */
 	fill(&b, 3, 'B');
-	assert_int_equal(resident(), (MAX - 5) * each);
+	check_resident((MAX - 5) * each);
 	fill(&b, 2, 'B');
 	assert_int_equal(pool.cold, 3);
-	assert_int_equal(resident(), (MAX - 3) * each);
+	check_resident((MAX - 3) * each);
 	check_filled(&b, 5, 'B');
 
 	chain_return(&pool, &a);
 	chain_return(&pool, &b);
 	chain_return(&pool, &c);
 	block_trim(&pool, 0);
-	assert_int_equal(resident(), 0);
+	check_resident(0);
 	assert_int_equal(pool.cold, MAX);
 	block_trim(&pool, 0);
 	fill(&a, MAX, 'A');

@@ -11,11 +11,7 @@
 
 enum { PAGES = 3000 }; /* more than a huge page */
 
-#ifdef __linux__
-enum { DROPS_AT_ONCE = 1 };
-#else /* the kernel takes them when it wants them */
-enum { DROPS_AT_ONCE = 0 };
-#endif
+enum { DROPS_AT_ONCE = ON_LINUX }; /* else the kernel takes them when it wants them */
 
 static size_t page;
 static unsigned char *base;

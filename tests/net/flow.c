@@ -362,7 +362,9 @@ static void test_empty_chunks_take_turns(void **state)
 		     sent < n && (taken = send(p->fd, lots + sent, n - sent, MSG_NOSIGNAL)) > 0;)
 			sent += (size_t)taken;
 		turn();
-		assert_true((s->up_wire.nonce - before) / 2 * 34 <= (1 << 20) + (1 << 18) + 17000);
+		/* A turn of each of its two sockets. */
+		assert_true((s->up_wire.nonce - before) / 2 * 34 <=
+			    2 * (1 << 20) + (1 << 18) + 17000);
 	}
 	assert_int_equal(s->up_bytes, 5);
 	peer_free(p);
@@ -534,7 +536,7 @@ static void test_copy(void **state)
 					   .rcvbuf = small ? 5000 : 0 });
 		connect_directly();
 		int listener = listen_small(&target, small ? 4000 : 0);
-		copy_and_compare(listener, target, true);
+		copy_and_compare(listener, target, ON_LINUX);
 		copy_and_compare(listener, target, false);
 		close(listener);
 		world_close();
