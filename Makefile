@@ -133,6 +133,9 @@ else
 $(error FLAVOUR is plain, san, fuzz, static or musl, not "$(FLAVOUR)")
 endif
 
+# the static library's part, not the shared one's
+extra_objects += $(if $(and $(extra_objects),$(filter stream,$(without))),$(B)/obj/dist/static/no_salsa20.o)
+
 REALGCC ?= gcc
 link_cc ?= $(CC)
 compile = $(CC) $(ours) $(libs_cflags) $(CPPFLAGS) $(CFLAGS) -MMD -MP
