@@ -81,12 +81,19 @@ def other_claims(results):
     for method, load in results.tables("heap"):
         for name, row in ours_of(results.figures("heap", method, load)).items():
             yield claim(f"{name}: allocations for each {load}", row["heap"] + row["maps"], 0)
+
+
+def memory_claims(results):
     for method, load in results.tables("memory"):
-        if load.startswith("each"):
-            for name, row in ours_of(results.figures("memory", method, load)).items():
-                worse = max(row["local"], row["server"])
+        for name, row in ours_of(results.figures("memory", method, load)).items():
+            worse = max(row["local"], row["server"])
+            if load.startswith("each"):
                 yield claim(f"{name}: KiB for {load}", worse, 1.75)
+            elif load == "started" and "musl" in name:
+                yield claim(f"{name}: KiB of a program, {load}", worse, 1024)
+            elif load == "1,000 idle" and "musl" in name:
+                yield claim(f"{name}: KiB of both, {load}", row["total"], 7 * 1024)
 
 
 def judge(results):
-    return [found for kind in (bulk_claims, short_claims, ping_claims, other_claims) for found in kind(results)]
+    return [found for kind in (bulk_claims, short_claims, ping_claims, other_claims, memory_claims) for found in kind(results)]
