@@ -142,7 +142,7 @@ def test_keys(router):
         section("server", "s", server="192.0.2.1", server_port=8388, method="m", password="p", key="k", plugin="obfs",
                 plugin_opts="a;b")
         + section("ss_local", "l", server="s", local_port=1080, mtu=1492, timeout=30, user="nobody", acl="/etc/a",
-                  ipv6_first="true")
+                  ipv6_first="true", memory_limit="6M")
         + section("ss_server", "v", server_port=1, password="q", local_ipv4_address="192.0.2.9", local_ipv6_address="::1")
     ))  # fmt: skip
     keys = json.loads(pathlib.Path(instances["ss_local.l"]["file"][0]).read_bytes())
@@ -150,7 +150,7 @@ def test_keys(router):
         "use_syslog": True, "server": "192.0.2.1", "server_port": 8388, "method": "m", "password": "p", "key": "k",
         "plugin": "obfs", "plugin_opts": "a;b", "local_address": "0.0.0.0", "local_port": 1080, "acl": "/etc/a",
         "ipv6_first": True, "fast_open": False, "reuse_port": False, "mode": "tcp_only", "user": "nobody",
-        "mtu": 1492, "timeout": 30,
+        "memory_limit": "6M", "mtu": 1492, "timeout": 30,
     }  # fmt: skip
     keys = json.loads(pathlib.Path(instances["ss_server.v"]["file"][0]).read_bytes())
     assert (keys["local_ipv4_address"], keys["local_ipv6_address"]) == ("192.0.2.9", "::1")
