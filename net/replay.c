@@ -151,6 +151,15 @@ static bool bucket_has(const struct bucket *bucket, const unsigned char *print)
 	return false;
 }
 
+/* Where in this level the fingerprint is, if it is, unless that bucket was full. */
+static struct bucket *bucket_of(struct replay *replay, const struct half *half, unsigned level,
+				const struct print *print)
+{
+	uint64_t n = level_buckets(replay, level);
+
+	return level_table(replay, half, level) + (print->place * n >> 32);
+}
+
 /* The bucket of this level that has the fingerprint (*found) or else would take it; NULL if all are
  * full, which only holders that died can bring about. */
 static struct bucket *level_search(struct replay *replay, const struct half *half, unsigned level,
@@ -158,7 +167,7 @@ static struct bucket *level_search(struct replay *replay, const struct half *hal
 {
 	struct bucket *table = level_table(replay, half, level);
 	uint32_t n = level_buckets(replay, level);
-	uint32_t at = (uint32_t)((uint64_t)print->place * n >> 32);
+	uint32_t at = (uint32_t)(bucket_of(replay, half, level, print) - table);
 
 	*found = false;
 	for (uint32_t tried = 0; tried < n; tried++, at = at + 1 < n ? at + 1 : 0) {
@@ -171,6 +180,13 @@ static struct bucket *level_search(struct replay *replay, const struct half *hal
 			return bucket;
 	}
 	return NULL;
+}
+
+/* Buckets of large levels are in no cache: ask for all at once, not for one after the other. */
+static void fetch(struct replay *replay, const struct half *half, const struct print *print)
+{
+	for (unsigned level = 0; level_in_use(replay, half, level); level++)
+		__builtin_prefetch(bucket_of(replay, half, level, print));
 }
 
 static bool half_has(struct replay *replay, const struct half *half, const struct print *print)
@@ -224,6 +240,8 @@ bool replay_seen(struct replay *replay, const unsigned char *salt, size_t n)
 	bool seen;
 
 	lock(replay);
+	fetch(replay, &replay->halves[0], &print);
+	fetch(replay, &replay->halves[1], &print);
 	seen = half_has(replay, &replay->halves[0], &print) ||
 	       half_has(replay, &replay->halves[1], &print);
 	if (!seen)
