@@ -113,8 +113,7 @@ $(O)/libcares.a: $(cares_files:%.c=$(O)/cares/%.o)
 $(SRC)/.cmocka:
 	@SUITE=$(SUITE) sh $(here)/get-src.sh $(SRC) cmocka
 	@touch $@
-$(O)/cmocka.o: $(SRC)/.cmocka
-	@mkdir -p $(O)/include
+$(O)/cmocka.o: $(SRC)/.cmocka $(O)/include/.done
 	@cp $(SRC)/cmocka/include/cmocka.h $(O)/include/
 	@$(CC) $(flags) -include stdint.h -D_UINTPTR_T $(patsubst %,-DHAVE_%=1,ASSERT_H INTTYPES_H SIGNAL_H STRINGS_H \
 		STRUCT_TIMESPEC CLOCK_GETTIME CLOCK_REALTIME STRSIGNAL) -I$(SRC)/cmocka/include -c -o $@ $(SRC)/cmocka/src/cmocka.c
