@@ -556,7 +556,7 @@ static void first_flights(void **state)
 {
 	(void)state;
 	randombytes_buf(plain, 10000);
-	for (size_t n = 0; n <= WIRE_FIRST_PAYLOAD; n = n < 1100 ? n + every(7) : n + 1773) {
+	for (size_t n = 0; n <= WIRE_FIRST_PAYLOAD; n = n < 1100 ? n + every(31) : n + 1773) {
 		unsigned char buf[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
 		unsigned char right[ENDPOINT_WIRE_MAX + WIRE_FIRST_PAYLOAD];
 		size_t header = endpoint_write(&example, right);
@@ -651,12 +651,13 @@ static void padding(void **state)
 		for (unsigned n = 0; n < 2; n++) {
 			unsigned least = n ? cases[i].least : cases[i].least_empty, lowest = 9999;
 			unsigned most = n ? cases[i].most : cases[i].most_empty, highest = 0;
+			unsigned enough = 200 + 10 * (most - least); /* to see both */
 			struct wire_key client, server;
 
 			any_keys(&client, &server, 0);
 			client.padding_min = cases[i].min;
 			client.padding_max = cases[i].max;
-			for (unsigned tries = 0; tries < 9000; tries++) {
+			for (unsigned tries = 0; tries < enough; tries++) {
 				struct wire_state up = { 0 };
 				unsigned char nonce[24] = { 1 };
 				struct aead_context context;

@@ -272,7 +272,7 @@ static void lengths(void **state)
 		struct wire_key key;
 
 		key_of(&key, method(m));
-		for (size_t n = 0; n < BIG - 600; n = n < 1100 ? n + every(7) : n * 4 - 1) {
+		for (size_t n = 0; n < BIG - 600; n = n < 1100 ? n + every(31) : n * 4 - 1) {
 			struct wire_state down = { 0 };
 			size_t right_n, wire = request(&key, n, right, &right_n);
 
@@ -432,7 +432,7 @@ static void packets(void **state)
 		struct wire_key key;
 
 		key_of(&key, method(m));
-		for (size_t n = 0; n < 65000; n = n < 1100 ? n + every(7) : n * 4 - 1) {
+		for (size_t n = 0; n < 65000; n = n < 1100 ? n + every(31) : n * 4 - 1) {
 			const struct packet_format *p = key.format->packets;
 			unsigned char *payload = buf + PACKET_HEAD, *start, *copy;
 			struct packet_peer peer = { 0 };
