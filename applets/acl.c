@@ -27,21 +27,26 @@ static int refuse(const char *why)
 	return 1;
 }
 
-/* The line as it stands in the file, cut, fit for a terminal. */
+/* A rule as it stands in its line, cut, fit for a terminal. */
 static void print_line(const char *path, unsigned line)
 {
 	FILE *file = fopen(path, "r");
 	char text[SHOWN] = "";
 	unsigned at = 1, n = 0;
+	bool comment = false;
 	int c;
 
 	while (file && at <= line && (c = getc(file)) != EOF) {
 		at += c == '\n';
-		if (at == line && n < sizeof(text) - 1 && strchr("\r\n", c) == NULL)
+		comment = at == line && (comment || c == '#');
+		if (at == line && !comment && n < sizeof(text) - 1 &&
+		    (n > 0 || strchr(" \t\r\n", c) == NULL))
 			text[n++] = (char)c;
 	}
 	if (file)
 		fclose(file);
+	while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+		text[--n] = '\0';
 	text_make_printable(text);
 	printf(", by line %u: %s\n", line, text);
 }

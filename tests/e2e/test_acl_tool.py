@@ -44,7 +44,7 @@ def test_rules_and_their_lines(tmp_path):
     _, out, err = acl(path, "x.ADS12.test.", "b.test", "10.1.1.1", "a.test", "[::ffff:127.0.0.9]")
     lines = dict(line.split(": ", 1) for line in out.replace("[::ffff:127.0.0.9]", "mapped").splitlines())
     assert err == ""
-    assert lines["x.ADS12.test. as a client's target"] == "direct, by line 3:   (^|\\.)Ads\\d+\\.  # two"
+    assert lines["x.ADS12.test. as a client's target"] == "direct, by line 3: (^|\\.)Ads\\d+\\."
     assert lines["b.test as a client's target"] == "proxy, by line 6: |b.test"
     assert lines["10.1.1.1 as a client's target"] == "direct, by line 4: 10.0.0.0/8"
     assert lines["10.1.1.1 as a server's client"] == "refuse, by line 4: 10.0.0.0/8"
@@ -100,6 +100,14 @@ def test_every_one_of_many_is_named(tmp_path):
 def test_malformed(tmp_path, text, why):
     path = write(tmp_path, text)
     assert acl(path, "a.test") == (1, "", f"ss-acl: {path}{why}\n")
+
+
+@pytest.mark.parametrize("line", ["a.test", "  a.test ", "\ta.test\t# not b.test", "a.test#\t", "a.test\r"])
+def test_a_rule_is_what_counts(tmp_path, line):
+    """Without what stands around it."""
+    status, out, err = acl(write(tmp_path, f"#\n[outbound_block_list]\n{line}\n# end\n"), "a.test")
+    assert status == 0 and not err
+    assert "a.test as a server's target: refuse, by line 3: a.test\n" in out
 
 
 def test_missing(tmp_path):
