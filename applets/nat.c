@@ -1,5 +1,5 @@
 /*
- * ss nat: rules of the kernel for ss-redir (nat.h), printed, applied or removed; by the name ss-nat
+ * shadowsocks nat: rules of the kernel for ss-redir (nat.h), printed, applied or removed; by the name ss-nat
  * applied at once. And `ss-redir --nat`, which has them from its start to its end.
  *
  * When ss-redir is killed and cannot remove them, they stay, and nothing leaves unproxied; the next
@@ -54,7 +54,7 @@ static int add_names(struct nat_request *request, char *why, size_t n)
 	return result;
 }
 
-/* --- ss nat */
+/* --- shadowsocks nat */
 
 static int fail(const char *why)
 {

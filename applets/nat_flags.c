@@ -315,7 +315,7 @@ void nat_usage(FILE *to)
 	fputs("usage: ss-nat -s HOST -l PORT [option...]     put rules for ss-redir in place\n"
 	      "       ss-nat -c FILE [option...]\n"
 	      "       ss-nat -f                              take them away\n"
-	      "       ss nat ...                             the same, but print a script\n"
+	      "       shadowsocks nat ...                    the same, but print a script\n"
 	      "                                              unless --apply or --remove is "
 	      "given\n\n",
 	      to);
