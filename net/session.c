@@ -560,6 +560,16 @@ void session_trust(struct session *s)
 	list_append(&s->service->engine->guests, &s->link);
 }
 
+/* A server that cannot open what it gets is silent, and ends when we do: that must not look like a short talk. */
+static const char *why_of(const struct session *s)
+{
+	if (s->down.code == FLOW_OPEN && s->up_bytes > 0 && s->down_bytes == 0 &&
+	    (s->why == WHY_DONE || s->why == WHY_RESET) && !s->service->role->near_sealed)
+		return "the server ended it before the first answer: not its password or method, "
+		       "or its target said nothing";
+	return why_text[s->why];
+}
+
 static void log_end(const struct session *s)
 {
 	char peer[ENDPOINT_TEXT], target[ENDPOINT_TEXT];
@@ -576,7 +586,7 @@ static void log_end(const struct session *s)
 	log_debug("%s%s%s%s -> %s: %llu bytes up, %llu down, %llu s: %s", peer, user ? " (" : "",
 		  user ? user->name : "", user ? ")" : "", target, (unsigned long long)s->up_bytes,
 		  (unsigned long long)s->down_bytes,
-		  (unsigned long long)(reactor_now() - s->began) / 1000, why_text[s->why]);
+		  (unsigned long long)(reactor_now() - s->began) / 1000, why_of(s));
 }
 
 /* An end that cuts something off must not look like one that does not. */

@@ -1,5 +1,7 @@
 """SOCKS5 on the near side of local: what is offered, asked for and refused (RFC 1928, RFC 1929)."""
 
+import socket
+
 import kit
 import pytest
 import sip004
@@ -122,3 +124,19 @@ def test_silent_clients_cost_little(stage, memory):
     for sock in socks:
         sock.close()
     local.rests()
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("password, answers", [("wrong", False), (kit.PASSWORD, True)])
+def test_no_answer_is_named(stage, password, answers):
+    """In the log of ss-local, a server that understands nothing does not look like a short talk."""
+    server, target = stage.server(), stage.target()
+    local = stage.local(server, args=["-v"], password=password)
+    with kit.socks(local.port, target.host, target.port) as sock:
+        sock.sendall(b"hello")
+        if answers:
+            assert kit.read(sock, 5) == b"hello"
+        sock.shutdown(socket.SHUT_WR)
+        assert kit.read_all(sock) == b""
+    kit.eventually(lambda: "5 bytes up" in local.log(), local.log)
+    assert ("the server ended it before the first answer" in local.log()) != answers
