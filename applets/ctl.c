@@ -226,14 +226,58 @@ static const char *port_of(const char *text)
 	return text;
 }
 
+/* Why a manager refuses a place, as far as the request itself tells. */
+static void explain_place(const struct ctl *ctl, struct options_reason *reason)
+{
+	const char *object = strchr(ctl->request, '{');
+	struct settings settings = { .program = PROGRAM_MANAGER };
+	struct json_document document;
+	struct json_error error;
+	struct settings_place place;
+
+	if (json_parse(&document, object, strlen(object), &error) < 0)
+		return;
+	settings.top.method = wire_find("chacha20-ietf-poly1305");
+	if (settings_read_place(&settings, &place, document.root, reason) == 0)
+		settings_free_place(&settings, &place);
+	json_free(&document);
+}
+
+/* What is behind the one word of a manager, which knows no more. */
+static void explain(const struct ctl *ctl, const char *what)
+{
+	struct options_reason reason = { .text = "" };
+
+	if (!strcmp(ctl->answer, "port is not available")) {
+		fprintf(stderr,
+			"ss-ctl: %s: another program has this port, or the manager may not use "
+			"it\n",
+			what);
+		return;
+	}
+	if (!strncmp(ctl->request, "add:", 4))
+		explain_place(ctl, &reason);
+	text_make_printable(reason.text);
+	fprintf(stderr, "ss-ctl: %s: %s\n", what,
+		reason.text[0] ? reason.text : "the manager refuses; why, its log says");
+}
+
 /* One word as the answer: the exit status. */
 static int say(struct ctl *ctl, size_t n)
 {
+	char what[REQUEST_WORD * 2];
 	int status;
 
 	n += (size_t)snprintf(ctl->request + n, WORDS - n, "}");
 	ask(ctl, n < WORDS ? n : WORDS - 1);
 	status = strcmp(ctl->answer, "ok") ? FAILED : 0;
+	if (status) {
+		const char *port = strchr(ctl->request, '{') + strlen("{\"server_port\":");
+
+		snprintf(what, sizeof what, "%.*s %.*s", (int)strcspn(ctl->request, ":"),
+			 ctl->request, (int)strcspn(port, ",}"), port);
+		explain(ctl, what);
+	}
 	print_answer(ctl);
 	return status;
 }

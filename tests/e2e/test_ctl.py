@@ -60,6 +60,16 @@ def test_users(stage, address):
 def test_refused(address):
     done = ctl("-a", address, "add", 8001, "password=x", "method=rot13")
     assert done.returncode == 1 and done.stdout == "err\n"
+    assert "ss-ctl: add 8001: " in done.stderr and "rot13" in done.stderr
+    done = ctl("-a", address, "add", 8001, "password=secret", "method=2022-blake3-aes-128-gcm")
+    assert done.returncode == 1 and "16 random bytes" in done.stderr and "secret" not in done.stderr
+    done = ctl("-a", address, "remove_user", 8001, "nobody")
+    assert done.returncode == 1 and "ss-ctl: remove_user 8001: the manager refuses" in done.stderr
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = ctl("-a", address, "add", port, "password=x")
+        assert done.returncode == 1 and done.stdout == "port is not available\n"
+        assert f"ss-ctl: add {port}: another program has this port" in done.stderr
     assert ctl("-a", address, "add", "70000", "password=x").returncode == 255
     assert ctl("-a", address, "add", 8001, "x").returncode == 255
     assert ctl("-a", address, "sing").returncode == 1
