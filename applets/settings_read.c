@@ -218,21 +218,38 @@ int settings_read_file(struct options *o, const char *path, struct prints *print
 	return result;
 }
 
-/* Where a program without arguments looks; the first that exists, or NULL. */
-static char *default_config(void)
+/* One of the places; also put down among those that were tried. */
+static char *default_in(const char *directory, const char *below, char *tried, size_t n)
 {
-	static const char end[] = "shadowsocks-libev/config.json";
-	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	char path[PATH_MAX];
+	size_t used = strlen(tried);
 
-	if (xdg && *xdg && snprintf(path, sizeof path, "%s/%s", xdg, end) < PATH_MAX &&
-	    access(path, F_OK) == 0)
-		return strdup(path);
-	if (home && *home && snprintf(path, sizeof path, "%s/.config/%s", home, end) < PATH_MAX &&
-	    access(path, F_OK) == 0)
-		return strdup(path);
-	snprintf(path, sizeof path, "/etc/%s", end);
+	if (!directory || !*directory ||
+	    snprintf(path, sizeof path, "%s%s/shadowsocks-libev/config.json", directory, below) >=
+		    PATH_MAX)
+		return NULL;
+	snprintf(tried + used, n - used, "%s%.160s", used ? ", " : "", path);
 	return access(path, F_OK) == 0 ? strdup(path) : NULL;
+}
+
+/* Where a program without arguments looks: the first that exists, or NULL. */
+static char *default_config(struct options_reason *reason)
+{
+	char tried[OPTION_REASON_MAX / 2] = "";
+	char *path = default_in(getenv("XDG_CONFIG_HOME"), "", tried, sizeof tried);
+
+	if (!path)
+		path = default_in(getenv("HOME"), "/.config", tried, sizeof tried);
+	if (!path)
+		path = default_in("/etc", "", tried, sizeof tried);
+	if (path)
+		log_info("configuration file: %s", path);
+	else
+		settings_fail(reason, OPTIONS_FATAL,
+			      "Invalid config path. There is no configuration file (looked for "
+			      "%s), and nothing was given",
+			      tried);
+	return path;
 }
 
 /* --- the ways in */
@@ -254,12 +271,9 @@ static int read_all(struct settings *s, int argc, char **argv, struct options_re
 	if (result < 0 && !all_told(s, reason))
 		return -1;
 	if (argc < 2 && s->program != PROGRAM_MANAGER) {
-		s->config = default_config();
+		s->config = default_config(reason);
 		if (!s->config)
-			return settings_fail(
-				reason, OPTIONS_FATAL,
-				"Invalid config path. There is no configuration file, and "
-				"nothing was given");
+			return -1;
 	}
 	if (s->config && (settings_remember(s, &o, reason) < 0 ||
 			  settings_read_file(&o, s->config, settings_prints(s), false) < 0))

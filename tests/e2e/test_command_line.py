@@ -99,6 +99,9 @@ def test_no_arguments_and_no_file(stage, role, tmp_path):
         prefix=["unshare", "--mount", "sh", "-c", hide],
     )
     assert status == 255 and "onfig" in err
+    if kit.is_ours(role):
+        for place in (tmp_path, tmp_path / ".config", "/etc"):
+            assert f"{place}/shadowsocks-libev/config.json" in err
 
 
 @pytest.mark.ours
@@ -117,7 +120,8 @@ def test_default_file(stage, tmp_path):
             "HOME": str(tmp_path / "home"),
             "XDG_CONFIG_HOME": str(tmp_path / "xdg" if variable[0] == "X" else tmp_path / "no"),
         }
-        stage.serve("server", None, port=port, env=env)
+        server = stage.serve("server", None, port=port, env=env)
+        assert not kit.is_ours("server") or f"configuration file: {home}/config.json" in server.log()
 
 
 FATAL = [
@@ -325,8 +329,12 @@ def test_user(stage, user):
         pytest.skip("shadowsocks-libev keeps the groups of root when the user is a number")
     port = free_port()
     server = stage.serve("server", None, [*SERVER, "-p", port, "-a", user], port=port)
-    with open(f"/proc/{server.pid}/status") as file:
-        status = file.read()
-    assert re.search(r"^Uid:\t65534\t65534\t65534\t65534$", status, re.M)
+
+    def status_of():
+        with open(f"/proc/{server.pid}/status") as file:
+            return file.read()
+
+    kit.eventually(lambda: re.search(r"^Uid:\t65534\t65534\t65534\t65534$", status_of(), re.M), status_of)
+    status = status_of()
     assert re.search(r"^Gid:\t65534\t65534\t65534\t65534$", status, re.M)
     assert re.search(r"^Groups:\t(65534 )?$", status, re.M)
