@@ -178,6 +178,7 @@ struct settings {
 
 	/* Between parsing and checking only. */
 	void (*tell)(const char *reason); /* of each fault; NULL: the first one ends it */
+	bool shared;			  /* the file is that of another program, too */
 	const char *file;		  /* to be named in messages; NULL: config */
 	struct settings_raw {
 		struct address source4,
@@ -198,6 +199,9 @@ void settings_read(struct settings *settings, enum program program, int argc, ch
  * empty. */
 int settings_try(struct settings *settings, enum program program, int argc, char **argv,
 		 void (*tell)(const char *reason), struct options_reason *reason);
+/* The same of a file whose keys may be those of any program, without warnings of them. */
+int settings_try_shared(struct settings *settings, enum program program, int argc, char **argv,
+			struct options_reason *reason);
 
 /* Fill *settings from a configuration text alone, with no flags and no environment: 0, or -1 with
  * the reason. `file` names it in messages. Never exits: for tests. */

@@ -272,6 +272,7 @@ int value_servers(struct options *o, const struct option_value *value)
 		element = settings_element(place, s->program, o->reason);
 		element.whole = o;
 		element.tell = o->tell;
+		element.shared = o->shared;
 		if (options_json(&element, o->file, j) < 0) {
 			if (!o->tell)
 				return -1;

@@ -267,6 +267,7 @@ static int read_all(struct settings *s, int argc, char **argv, struct options_re
 	int result;
 
 	o.tell = s->tell;
+	o.shared = s->shared;
 	result = options_flags(&o, argc, argv);
 	if (result < 0 && !all_told(s, reason))
 		return -1;
@@ -327,6 +328,14 @@ int settings_try(struct settings *s, enum program program, int argc, char **argv
 {
 	settings_defaults(s, program);
 	s->tell = tell;
+	return read_all(s, argc, argv, reason);
+}
+
+int settings_try_shared(struct settings *s, enum program program, int argc, char **argv,
+			struct options_reason *reason)
+{
+	settings_defaults(s, program);
+	s->shared = true;
 	return read_all(s, argc, argv, reason);
 }
 

@@ -89,7 +89,7 @@ static int print_all(const struct settings *settings)
 	const struct settings_place *place, *own;
 	int status = 0;
 	bool read = settings->config &&
-		    settings_try(&server, PROGRAM_SERVER, 3, argv, NULL, &reason) == 0;
+		    settings_try_shared(&server, PROGRAM_SERVER, 3, argv, &reason) == 0;
 
 	for (unsigned i = 0; (place = settings_place(settings, i)); i++) {
 		own = read ? settings_place(&server, i) : NULL;
@@ -116,7 +116,7 @@ static int print_links(int argc, char **argv)
 		return refuse("no memory, or no random bytes", "");
 	memcpy(all, with_port, sizeof with_port);
 	memcpy(all + 3, argv + 1, (size_t)argc * sizeof *all);
-	if (settings_try(&settings, PROGRAM_LOCAL, argc + 2, all, NULL, &reason) < 0) {
+	if (settings_try_shared(&settings, PROGRAM_LOCAL, argc + 2, all, &reason) < 0) {
 		status = reason.why == OPTIONS_HELP ? usage(stdout) : refuse(reason.text, "");
 	} else {
 		status = print_all(&settings);

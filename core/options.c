@@ -147,7 +147,8 @@ static void ignored(struct options *o, const char *key)
 			used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
 						 used ? ", " : "", o->program_name(bit));
 	}
-	options_warn(o, "is for %s, ignored", names);
+	if (!o->shared)
+		options_warn(o, "is for %s, ignored", names);
 }
 
 /* Nothing, in any of the ways in which files that a program writes say so. */

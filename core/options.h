@@ -95,6 +95,7 @@ struct options {
 	 * whole is empty then. NULL: the first one ends it. */
 	void (*tell)(const char *reason);
 	bool failed; /* a flag's value was told */
+	bool shared; /* keys of other programs are no mistake */
 	/* The rest belongs to options.c and options_flags.c. */
 	unsigned warnings; /* about the file */
 	const char *file;

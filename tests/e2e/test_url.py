@@ -122,9 +122,15 @@ def test_users(tmp_path):
     """A server's own file has a link for each of its users, and none for everybody."""
     key, alice, bob = ("A" * 22 + "==", "B" * 21 + "A==", "C" * 21 + "A==")
     config = {"server": "192.0.2.1", "server_port": 443, "method": "2022-blake3-aes-128-gcm", "password": key,
-              "users": [{"name": "alice", "password": alice}, {"name": "bob", "password": bob}]}  # fmt: skip
+              "local_port": 1080, "users": [{"name": "alice", "password": alice}, {"name": "bob", "password": bob}]}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    status, out, _ = url("-c", tmp_path / "config.json")
+    status, out, err = url("-c", tmp_path / "config.json")
+    assert err == "", "it warns of keys that it, or the other program, has read"
     assert status == 0 and [line.rsplit("#")[1] for line in out.split()] == ["alice", "bob"]
     for line, user in zip(out.split(), (alice, bob)):
         assert json.loads(url(line)[1])["password"] == f"{key}:{user}"
+
+def test_unknown_key(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"server": "192.0.2.1:1", "password": "x", "passwrod": "y"}))
+    status, _, err = url("-c", tmp_path / "config.json")
+    assert status == 0 and "key 'passwrod' is not known" in err
