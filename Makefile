@@ -355,7 +355,7 @@ bench-quick: bench-programs
 
 # what the emulator that they run under cannot do, and they so leave out
 emulator := $(if $(cross),$(B)/tests/emulator)
-$(B)/tests/emulator: $(B)/obj/tests/reach/emulator.o
+$(B)/tests/emulator: $(B)/obj/tests/reach/emulator.o $(filter %/relr_x86.o,$(extra_objects))
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^
 

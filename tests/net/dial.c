@@ -278,6 +278,7 @@ static void dial_one(enum host host)
 
 static void test_only_one(void **state)
 {
+	needs("socket-errors");
 	(void)state;
 	dial_one(ANSWERS);
 	until(d.step != WAIT);

@@ -3,6 +3,7 @@
  */
 #include "net/flow.h"
 
+#include "tests/emulator.h"
 #include "tests/net/world.h"
 
 #include <net/if.h>
@@ -240,6 +241,7 @@ static uint32_t packets(int fd)
 /* An end that is known with the last bytes leaves in one packet with them, either way. */
 static void test_end_travels_along(void **state)
 {
+	needs("tcp-info");
 	unsigned char first[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
 	uint16_t target;
 	uint32_t before;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -135,6 +136,18 @@ static bool socket_errors(void)
 	return error == ECONNREFUSED || error == 0;
 }
 
+/* More than its first number. */
+static bool tcp_info(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	uint32_t info[8];
+	socklen_t len = sizeof info;
+	bool whole = getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len) < 0 || len == sizeof info;
+
+	close(fd);
+	return whole;
+}
+
 /* The numbers beside a message are the kernel's: here, how long the datagrams are that it is. */
 static bool segment_messages(void)
 {
@@ -199,6 +212,7 @@ int main(void)
 		{ "address-space", address_space },
 		{ "socket-errors", socket_errors },
 		{ "segment-messages", segment_messages },
+		{ "tcp-info", tcp_info },
 		{ "kernel-tables", kernel_tables },
 	};
 
