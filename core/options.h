@@ -55,18 +55,20 @@ struct option_value {
 
 struct option_row {
 	char letter;	   /* 0: none */
-	const char *name;  /* long name; NULL: none */
-	const char *key;   /* JSON; NULL: none */
 	uint8_t type;	   /* enum option_type */
 	uint8_t bits;	   /* enum option_bits */
+	uint8_t programs;  /* bit mask of those that take it */
 	uint16_t needs;	   /* bit mask of parts that a build may lack */
-	unsigned programs; /* bit mask of those that take it */
-	size_t offset;	   /* of the field; rows with the same offset are spellings of one thing */
+	uint16_t offset;   /* of the field; rows with the same offset are spellings of one thing */
 	unsigned min, max; /* OPTION_NUMBER */
-	const char *zero;  /* lenient numbers: what 0 stands for ("the default, 60,"); NULL: 0 */
-	const char *const *words; /* OPTION_WORD; NULL after the last */
-	int (*custom)(struct options *,
-		      const struct option_value *); /* 0, or -1 after options_fail() */
+	const char *name;  /* long name; NULL: none */
+	const char *key;   /* JSON; NULL: none */
+	union {
+		const char *zero; /* lenient numbers: what 0 stands for ("the default, 60,") */
+		const char *const *words; /* OPTION_WORD; NULL after the last */
+		int (*custom)(struct options *,
+			      const struct option_value *); /* 0, or -1 after options_fail() */
+	};
 	const char *argument; /* "PORT" in the help text; NULL: the flag takes none */
 	const char *help;     /* one line */
 };
