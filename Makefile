@@ -180,7 +180,7 @@ $(B)/obj/applets/features.o: ours += -DSS_WITHOUT_PARTS='"$(without)"'
 
 # what no byte or packet passes through is to be small here, whatever CFLAGS say
 ifeq ($(FLAVOUR),musl)
-cold := $(addprefix crypto/,aead.c aes.c cpu_x86.c stream.c stream_%.c substitution.c)
+cold := $(addprefix crypto/,aead.c aes.c cpu_x86.c sha1.c stream.c stream_%.c substitution.c)
 hot := $(filter-out $(cold),$(filter crypto/%,$(lib_sources))) core/block.c core/poller% core/reactor.c core/slab.c \
 	core/timer.c net/acl_match.c net/acl_names.c net/acl_nets.c net/acl_program.c net/acl_set.c net/assoc.c net/carry.c \
 	net/chunk.c net/datagram% net/flow.c net/handshake.c net/packet% net/replay.c net/salt% net/session.c net/window.c \

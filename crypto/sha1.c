@@ -32,42 +32,29 @@ static inline uint32_t majority(uint32_t b, uint32_t c, uint32_t d)
 	return (b & c) | (d & (b | c));
 }
 
-/* The message schedule, in a ring of sixteen words. */
-static inline uint32_t word(uint32_t w[16], unsigned t)
-{
-	if (t >= 16)
-		w[t & 15] =
-			rotate(w[(t - 3) & 15] ^ w[(t - 8) & 15] ^ w[(t - 14) & 15] ^ w[t & 15], 1);
-	return w[t & 15];
-}
-
-/* One round; five of them with the names moved on leave every name where it was. */
-#define ROUND(f, k, t, a, b, c, d, e)                              \
-	do {                                                       \
-		e += rotate(a, 5) + f(b, c, d) + (k) + word(w, t); \
-		b = rotate(b, 30);                                 \
+/* One round, and the word that is needed sixteen later; five rounds with the names moved on leave
+ * every name where it was. */
+#define ROUND(f, k, t, a, b, c, d, e)                                                  \
+	do {                                                                           \
+		e += rotate(a, 5) + f(b, c, d) + (k) + w[t];                           \
+		b = rotate(b, 30);                                                     \
+		w[(t) + 16] = rotate(w[(t) + 13] ^ w[(t) + 8] ^ w[(t) + 2] ^ w[t], 1); \
 	} while (0)
 
-#define FIVE(f, k, t)                                \
-	do {                                         \
-		ROUND(f, k, t, a, b, c, d, e);       \
-		ROUND(f, k, (t) + 1, e, a, b, c, d); \
-		ROUND(f, k, (t) + 2, d, e, a, b, c); \
-		ROUND(f, k, (t) + 3, c, d, e, a, b); \
-		ROUND(f, k, (t) + 4, b, c, d, e, a); \
-	} while (0)
-
-#define TWENTY(f, k, t)               \
-	do {                          \
-		FIVE(f, k, t);        \
-		FIVE(f, k, (t) + 5);  \
-		FIVE(f, k, (t) + 10); \
-		FIVE(f, k, (t) + 15); \
+#define TWENTY(f, k, from)                                           \
+	do {                                                         \
+		for (unsigned t = (from); t < (from) + 20; t += 5) { \
+			ROUND(f, k, t, a, b, c, d, e);               \
+			ROUND(f, k, t + 1, e, a, b, c, d);           \
+			ROUND(f, k, t + 2, d, e, a, b, c);           \
+			ROUND(f, k, t + 3, c, d, e, a, b);           \
+			ROUND(f, k, t + 4, b, c, d, e, a);           \
+		}                                                    \
 	} while (0)
 
 void sha1_compress_scalar(uint32_t h[5], const unsigned char block[SHA1_BLOCK])
 {
-	uint32_t w[16];
+	uint32_t w[80 + 16];
 	uint32_t a = h[0], b = h[1], c = h[2], d = h[3], e = h[4];
 
 	for (unsigned i = 0; i < 16; i++)
