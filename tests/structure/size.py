@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""size.py MAP EXECUTABLE: what each object costs in a stripped executable.
+"""size.py MAP EXECUTABLE [REAL]: what each object costs in a stripped executable. REAL is the one that is
+handed out, if its objects were optimised as one and its map would not tell them apart.
 
 The map is what the linker says of itself with --print-map, GNU ld or lld. Prints a line for each object
 that has bytes in the file, the largest first, then the sums of our folders and of each library, and what
@@ -71,6 +72,8 @@ def main():
     for group, size in sums.most_common():
         print(f"{size:8} {size * 1000 // whole / 10:5} %  {group}")
     print(f"{whole:8}          {sys.argv[2]}, stripped")
+    for path in sys.argv[3:]:
+        print(f"{os.path.getsize(path):8}          {path}, optimised as one")
     if not 0 <= sums["nobody's"] < whole / 4:
         sys.exit("the map is of another executable, or in a form that is not known here")
 
