@@ -25,14 +25,15 @@
 enum {
 	PATIENCE = 5, /* seconds */
 	PATIENCE_MAX = 300,
-	WORDS = 12
+	WORDS = 20
 };
 
 static const char answers_everybody[] = "1.1.1.1:53";
 
 struct ping {
 	char *config, *nameserver;
-	char *link; /* an ss:// URL, of argv */
+	char *host, *port, *password, *method; /* over what the file says */
+	char *link;			       /* an ss:// URL, of argv */
 	struct endpoint target;
 	uint8_t mode;	  /* enum mode */
 	bool server_side; /* the configuration is that of a server */
@@ -61,6 +62,14 @@ static int take_target(struct options *o, const struct option_value *value)
 static const struct option_row rows[] = {
 	{ FLAG('c', NULL, "FILE"), FIELD(STRING, config), .bits = OPTION_FILLED,
 	  HELP("configuration file of a client, see ss-config(5)") },
+	{ FLAG('s', NULL, "HOST"), FIELD(STRING, host), .bits = OPTION_FILLED,
+	  HELP("server, instead of a file or over what it says") },
+	{ FLAG('p', NULL, "PORT"), FIELD(STRING, port), .bits = OPTION_FILLED,
+	  HELP("port of the server") },
+	{ FLAG('k', "password", "PASSWORD"), FIELD(STRING, password), .bits = OPTION_SECRET,
+	  HELP("password; better in a file or SS_PASSWORD") },
+	{ FLAG('m', NULL, "METHOD"), FIELD(STRING, method), .bits = OPTION_FILLED,
+	  HELP("method (chacha20-ietf-poly1305)") },
 	{ FLAG('S', "server-side", NULL), FIELD(BOOL, server_side),
 	  HELP("the file is that of ss-server") },
 	{ FLAG('u', NULL, NULL), FIELD(SET, mode), .min = MODE_TCP_AND_UDP,
@@ -103,7 +112,8 @@ static void usage(FILE *to)
 	struct options o = table(NULL, NULL);
 
 	fputs("usage: ss-ping -c FILE [option...]     make a request through the server of FILE\n"
-	      "       ss-ping ss://... [option...]    through that of a link\n\n",
+	      "       ss-ping ss://... [option...]    through that of a link\n"
+	      "       ss-ping -s HOST -p PORT -k PASSWORD [-m METHOD] [option...]\n\n",
 	      to);
 	options_help(&o, to);
 }
@@ -120,21 +130,26 @@ static char *find_link(int argc, char **argv)
 /* What a client, or the server, would be told: the link is in argv, and is wiped there. */
 static void read_settings(struct settings *settings, const struct ping *ping)
 {
-	char name[] = "ss-ping", port_option[] = "-l", port[] = "1", config_option[] = "-c",
-	     link_option[] = "--server-url", names_option[] = "--nameserver";
-	char *argv[WORDS] = { name };
+	struct {
+		char option[16], *text;
+	} given[] = {
+		{ "-l", ping->server_side ? NULL : (char[]){ "1" } }, /* where it would listen */
+		{ "-c", ping->config },
+		{ "--server-url", ping->link },
+		{ "-s", ping->host },
+		{ "-p", ping->port },
+		{ "-k", ping->password },
+		{ "-m", ping->method },
+		{ "--nameserver", ping->nameserver },
+	};
+	char name[] = "ss-ping", *argv[WORDS] = { name };
 	int argc = 1;
 
-	if (!ping->server_side) { /* where it would listen does not matter */
-		argv[argc++] = port_option;
-		argv[argc++] = port;
-	}
-	argv[argc++] = ping->link ? link_option : config_option;
-	argv[argc++] = ping->link ? ping->link : ping->config;
-	if (ping->nameserver) {
-		argv[argc++] = names_option;
-		argv[argc++] = ping->nameserver;
-	}
+	for (unsigned i = 0; i < sizeof given / sizeof given[0]; i++)
+		if (given[i].text) {
+			argv[argc++] = given[i].option;
+			argv[argc++] = given[i].text;
+		}
 	settings_read(settings, ping->server_side ? PROGRAM_SERVER : PROGRAM_LOCAL, argc, argv);
 }
 
@@ -388,8 +403,10 @@ int ping_main(int argc, char **argv)
 	process_start();
 	process_limits(0);
 	ping.link = find_link(argc, argv);
-	snprintf(reason.text, sizeof(reason.text), "it takes -c FILE or a link, ss://...");
-	if (options_flags(&o, argc, argv) < 0 || !ping.config == !ping.link) {
+	snprintf(reason.text, sizeof(reason.text),
+		 "it takes -c FILE or a link, ss://..., or -s HOST and what else it needs");
+	if (options_flags(&o, argc, argv) < 0 || (ping.config && ping.link) ||
+	    (!ping.config && !ping.link && !ping.host)) {
 		if (reason.why == OPTIONS_HELP) {
 			usage(stdout);
 			return 0;

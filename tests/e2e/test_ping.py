@@ -56,6 +56,23 @@ def test_stages(stage, ping, method, password):
     assert re.fullmatch(rf"UDP {where} answer of {who} {TIME}, in all {TIME}", udp)
 
 
+def test_without_a_file(stage, ping):
+    """As the other programs are told; and over what a file says."""
+    server = stage.server()
+    where = ["-s", "127.0.0.1", "-p", server.port, "-m", METHOD, "-L", ping.names.address]
+    done = run(*where, "-k", PASSWORD)
+    assert done.returncode == 0 and f"TCP 127.0.0.1:{server.port} {METHOD}:" in done.stdout, done.stderr
+    assert run(*where, env={"SS_PASSWORD": PASSWORD}).returncode == 0
+    done = run(*where[:6], "-k", "wrong", *where[6:], "-t", "1")
+    assert done.returncode == 1 and "wrong" not in done.stdout + done.stderr
+    done = run(*where[:2], "-k", PASSWORD)
+    assert done.returncode == 1 and "no server port is given" in done.stderr + done.stdout
+    assert ping(client(server, server="192.0.2.1", server_port=9, password="x", method="rc4-md5"), *where, "-k", PASSWORD)[0] == 0
+    for args in ([], ["-p", "1"], ["-c", "/no/such", "ss://x"]):
+        done = run(*args)
+        assert done.returncode == 1 and "it takes -c FILE or a link" in done.stderr
+
+
 def test_which_of_both(stage, ping):
     server = stage.server(mode="tcp_and_udp")
     for mode in ({}, {"mode": "tcp_and_udp"}):
