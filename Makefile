@@ -297,6 +297,7 @@ cmocka := $(if $(filter musl,$(FLAVOUR)),$(L)/libcmocka.a)
 under = $(or $(WRAP),$(if $(cross),$(run.$(TARGET))))
 $(tests:%=$(B)/obj/tests/%.o): | $(cmocka)
 
+$(B)/tests/net/replay: private ours_ld += -Wl,--wrap=pthread_mutex_unlock
 $(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects) $(extra_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka

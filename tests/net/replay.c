@@ -9,7 +9,6 @@
 #include "tests/emulator.h"
 #include "tests/unit.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,19 +18,15 @@
 
 static bool die_in_unlock;
 
-/* In front of libc's, so that a process can die while it holds the mutex. */
-int pthread_mutex_unlock(pthread_mutex_t *mutex)
-{
-	static int (*real)(pthread_mutex_t *);
+/* In front of libc's (the linker's --wrap), so that a process can die while it holds the mutex. */
+int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
 
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
 	if (die_in_unlock)
 		_exit(7);
-	if (!real) {
-		void *symbol = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
-
-		memcpy(&real, &symbol, sizeof real);
-	}
-	return real(mutex);
+	return __real_pthread_mutex_unlock(mutex);
 }
 
 /* Is the i-th salt new? They differ in few bits. */
