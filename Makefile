@@ -455,10 +455,11 @@ reproducible:
 	@sh tests/dist/twice.sh "$(MAKE)" "$(MUSL_CC)"
 
 # The static executable for every target of dist/static/targets.mk, run there under an emulator: unit
-# tests, vectors and a relay. TARGETS="..." picks some.
+# tests, vectors and a relay. TARGETS="..." picks some, T="..." some of the tests; SIZES=any if this is
+# not about how large they may be.
 .PHONY: reach
 reach:
-	@$(TEST_PYTHON) tests/reach/reach.py "$(MAKE)" $(foreach t,$(or $(TARGETS),$(targets)),"$t:$(run.$t)")
+	@$(TEST_PYTHON) tests/reach/reach.py "$(MAKE)" "$(SIZES)" $(foreach t,$(or $(TARGETS),$(targets)),"$t:$(run.$t)")
 
 # That it compiles and links for FreeBSD and macOS, of which there are headers here but nothing to run it.
 .PHONY: cross-check
