@@ -257,25 +257,27 @@ static void test_end_travels_along(void **state)
 	put(p->fd, sealed, n);
 	shutdown(p->fd, SHUT_WR);
 	until(only_session()->near.ready & READY_EOF);
-	if (!(only_session()->near.ready & READY_LAST)) {
-		print_message("SKIPPED: this poller does not tell an end from urgent data\n");
-		skip();
-	}
+	bool tells = only_session()->near.ready & READY_LAST;
+
 	expect(far, "abc", 3);
 	assert_int_equal(ending(far), END);
-	assert_int_equal(packets(far) - before, 1);
+	assert_true(!tells || packets(far) - before == 1);
 
 	before = packets(p->fd);
 	put(far, "answer", 6);
 	shutdown(far, SHUT_WR);
 	until(look(p->fd, first, sizeof first) > 0);
 	assert_int_equal(ending(p->fd), END);
-	assert_int_equal(packets(p->fd) - before, 1);
+	assert_true(!tells || packets(p->fd) - before == 1);
 	world_rests();
 	close(far);
 	peer_free(p);
 	close(listener);
 	world_close();
+	if (!tells) {
+		print_message("SKIPPED: this poller does not tell an end from urgent data\n");
+		skip();
+	}
 }
 
 /* All that waited for room leaves with the end, too, and so do chunks that waited to be opened. */
