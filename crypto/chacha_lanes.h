@@ -1,8 +1,8 @@
 /*
  * ChaCha-Poly1305 in vectors: a template, included by each file that is one width of one
  * architecture (crypto/chacha_x86.c, crypto/chacha_arm.c). It makes LANES blocks of key stream at a
- * time, one in each lane, and multiplies LANES / 2 blocks of Poly1305 at a time, over text that is
- * still in the nearest cache. 8, 12 and 20 rounds, short and long nonces go through the same code.
+ * time, one in each lane, and what sums, which the including file includes before, does so beside it or
+ * over text that is still in the nearest cache: crypto/poly1305_beside.h or crypto/poly1305_lanes.h. 8, 12 and 20 rounds, short and long nonces go through the same code.
  *
  * The including file defines
  *	LANES		how many words of 32 bits make a vector
@@ -23,7 +23,7 @@
 #define CRYPTO_CHACHA_LANES_H
 
 #include "crypto/chacha.h"
-#include "crypto/poly1305_lanes.h"
+#include "crypto/word_lanes.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -52,18 +52,29 @@ INLINE void quarter(words x[16], unsigned a, unsigned b, unsigned c, unsigned d)
 	x[b] = ROTATE(x[b], 7);
 }
 
-INLINE void permute(words x[16], unsigned rounds)
+/* feed: what is summed meanwhile, or NULL. */
+INLINE void permute(words x[16], unsigned rounds, struct feed *feed)
 {
 	for (; rounds > 0; rounds -= 2) {
 		quarter(x, 0, 4, 8, 12);
 		quarter(x, 1, 5, 9, 13);
+		if (feed)
+			feed_one(feed);
 		quarter(x, 2, 6, 10, 14);
 		quarter(x, 3, 7, 11, 15);
+		if (feed)
+			feed_one(feed);
 		quarter(x, 0, 5, 10, 15);
 		quarter(x, 1, 6, 11, 12);
+		if (feed)
+			feed_one(feed);
 		quarter(x, 2, 7, 8, 13);
 		quarter(x, 3, 4, 9, 14);
+		if (feed)
+			feed_more(feed);
 	}
+	if (feed)
+		feed_rest(feed);
 }
 
 struct stream {
@@ -84,14 +95,14 @@ INLINE void stream_begin(struct stream *stream, const unsigned char *key,
 	stream->rounds = rounds;
 }
 
-/* to[0..STRIP) = from[0..STRIP) ^ the next strip of key stream. */
-static TARGET void stream_strip(struct stream *stream, unsigned char *to, const unsigned char *from)
+INLINE void make_strip(struct stream *stream, unsigned char *to, const unsigned char *from,
+		       struct feed *feed)
 {
 	words x[16];
 	quads t[4][4]; /* [block][quarter of it] */
 
 	memcpy(x, stream->start, sizeof x);
-	permute(x, stream->rounds);
+	permute(x, stream->rounds, feed);
 	UNROLLED
 	for (unsigned i = 0; i < 16; i++)
 		x[i] += stream->start[i];
@@ -111,6 +122,23 @@ static TARGET void stream_strip(struct stream *stream, unsigned char *to, const 
 	for (unsigned j = 0; j < 4; j++)
 		turn(to, from, j, t[j]);
 	stream->start[12] += LANES;
+}
+
+/* to[0..STRIP) = from[0..STRIP) ^ the next strip of key stream. */
+static TARGET void stream_strip(struct stream *stream, unsigned char *to, const unsigned char *from)
+{
+	make_strip(stream, to, from, NULL);
+}
+
+/* The same; meanwhile text[0..n), as it was before, is summed. */
+static TARGET void stream_strip_fed(struct stream *stream, unsigned char *to,
+				    const unsigned char *from, struct mac *mac,
+				    const unsigned char *text, size_t n)
+{
+	struct feed feed = mac_feed(mac, text, n, stream->rounds);
+
+	make_strip(stream, to, from, &feed);
+	mac_fed(mac, &feed);
 }
 
 /* HChaCha: a key from a key and 16 bytes of nonce. It is what a block of key stream is before the
@@ -153,26 +181,23 @@ struct passage {
 	_Alignas(64) unsigned char bytes
 		[STRIP]; /* key stream that text of another size takes from */
 	bool sealing;
+	const unsigned char *sealed; /* what is still to be summed, when sealing */
+	size_t unsummed;
 };
 
-/* text[0..n) ^= bytes[0..n), and into the sum in its sealed form */
-INLINE void pass_part(struct passage *passage, unsigned char *text, const unsigned char *bytes,
-		      size_t n)
+/* The next strip, for text[0..n). The sum is over the sealed form, which when sealing is yet to come: it is the
+ * one before that is summed meanwhile. */
+INLINE void pass_strip(struct passage *passage, unsigned char *to, const unsigned char *from,
+		       const unsigned char *text, size_t n)
 {
-	if (!passage->sealing)
-		mac_add(&passage->mac, text, n);
-	add(text, bytes, n);
-	if (passage->sealing)
-		mac_add(&passage->mac, text, n);
-}
+	const unsigned char *sum = passage->sealing ? passage->sealed : text;
+	size_t length = passage->sealing ? passage->unsummed : n, part = length % POLY1305_BLOCK;
 
-INLINE void pass_strip(struct passage *passage, unsigned char *text)
-{
-	if (!passage->sealing)
-		mac_add(&passage->mac, text, STRIP);
-	stream_strip(&passage->stream, text, text);
-	if (passage->sealing)
-		mac_add(&passage->mac, text, STRIP);
+	stream_strip_fed(&passage->stream, to, from, &passage->mac, sum, length - part);
+	if (part > 0)
+		mac_add(&passage->mac, sum + (length - part), part);
+	passage->sealed = text;
+	passage->unsummed = n;
 }
 
 /* Seal or open text[0..n), and say what tag its sealed form has. The first strip begins with the
@@ -188,14 +213,20 @@ static TARGET void pass(struct passage *passage, const unsigned char *key,
 	stream_begin(&passage->stream, key, last, rounds);
 	stream_strip(&passage->stream, passage->bytes, zeros);
 	mac_begin(&passage->mac, passage->bytes, ad, ad_len, n);
-	pass_part(passage, text, passage->bytes + BLOCK, take);
+	if (!passage->sealing)
+		mac_add(&passage->mac, text, take);
+	add(text, passage->bytes + BLOCK, take);
+	passage->sealed = text;
+	passage->unsummed = take;
 	text += take;
 	for (left -= take; left >= STRIP; left -= STRIP, text += STRIP)
-		pass_strip(passage, text);
+		pass_strip(passage, text, text, text, STRIP);
 	if (left > 0) {
-		stream_strip(&passage->stream, passage->bytes, zeros);
-		pass_part(passage, text, passage->bytes, left);
+		pass_strip(passage, passage->bytes, zeros, text, left);
+		add(text, passage->bytes, left);
 	}
+	if (passage->sealing)
+		mac_add(&passage->mac, passage->sealed, passage->unsummed);
 	mac_finish(&passage->mac, ad_len, n, tag);
 	sodium_memzero(passage, sizeof *passage);
 }

@@ -1,5 +1,5 @@
 /*
- * ChaCha-Poly1305 on x86-64 with AVX2: eight blocks at a time, and four of Poly1305. Reached
+ * ChaCha-Poly1305 on x86-64 with AVX2: eight blocks at a time, and Poly1305 beside them. Reached
  * through aead.c's table.
  *
  * One width only, because only this one was seen to pay: four lanes are no faster than libsodium's
@@ -28,6 +28,8 @@
 	{                  \
 		0, 2, 1, 3 \
 	}
+
+#include "crypto/poly1305_beside.h"
 
 #include "crypto/chacha_lanes.h"
 

@@ -9,37 +9,16 @@
 #define CRYPTO_POLY1305_LANES_H
 
 #include "crypto/poly1305.h"
+#include "crypto/word_lanes.h"
 
 #include <sodium.h>
 #include <stdbool.h>
-#include <string.h>
-
-/* Loops over arrays of vectors: only when none is left can these live in registers. */
-#define UNROLLED _Pragma("GCC unroll 16")
-
-#define INLINE static inline __attribute__((always_inline)) TARGET
 
 enum {
 	WIDTH = LANES / 2, /* blocks at a time */
 	STEP = WIDTH * POLY1305_BLOCK,
 	MANY = 6 * STEP /* bytes from which powers of the key pay */
 };
-
-typedef uint32_t words __attribute__((vector_size(4 * LANES)));
-typedef uint64_t quads __attribute__((vector_size(4 * LANES)));
-
-INLINE quads load(const unsigned char *bytes)
-{
-	quads q;
-
-	memcpy(&q, bytes, sizeof q);
-	return q;
-}
-
-INLINE void store(unsigned char *bytes, quads q)
-{
-	memcpy(bytes, &q, sizeof q);
-}
 
 struct mac {
 	struct poly1305 one;
@@ -182,6 +161,38 @@ static TARGET void mac_add(struct mac *mac, const unsigned char *text, size_t n)
 	if (mac->many)
 		mac_narrow(mac);
 	poly1305_add(&mac->one, text + whole, n - whole);
+}
+
+/* The sum is not made beside the key stream, but before it. */
+struct feed {
+	bool unused;
+};
+
+INLINE struct feed mac_feed(struct mac *mac, const unsigned char *text, size_t n, unsigned rounds)
+{
+	(void)rounds;
+	mac_add(mac, text, n);
+	return (struct feed){ .unused = true };
+}
+
+INLINE void mac_fed(struct mac *mac, const struct feed *feed)
+{
+	(void)mac, (void)feed;
+}
+
+INLINE void feed_one(struct feed *feed)
+{
+	(void)feed;
+}
+
+INLINE void feed_more(struct feed *feed)
+{
+	(void)feed;
+}
+
+INLINE void feed_rest(struct feed *feed)
+{
+	(void)feed;
 }
 
 static TARGET void mac_finish(struct mac *mac, size_t ad_len, size_t n,
