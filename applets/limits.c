@@ -172,9 +172,6 @@ void applet_limits(struct applet *applet)
 	struct ceilings c;
 
 	applet->service_count = applet->kind->count ? applet->kind->count(settings) : 1;
-	if (limit && limit < (uint64_t)settings->workers * CEILINGS_LEAST)
-		die("memory_limit: %u workers take %u MiB at least", settings->workers,
-		    settings->workers);
 	if (!limit)
 		limit = ceilings_of_machine(machine_memory());
 	c = wishes(applet);

@@ -78,8 +78,7 @@ struct plugin *applet_plugin(const struct applet *applet, unsigned place);
 void applet_make_plugins(struct applet *applet);
 extern const struct applet_part plugins_part;
 
-/* Count the services; find out what they may hold, which files and memory limit. Dies if the settings allow
- * less memory than that takes. (limits.c) */
+/* Count the services; find out what they may hold, which files and memory limit. (limits.c) */
 void applet_limits(struct applet *applet);
 
 /* Read the access control list, if there is one. Dies if it is missing or

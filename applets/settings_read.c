@@ -5,6 +5,7 @@
  */
 #include "applets/settings.h"
 
+#include "applets/ceilings.h"
 #include "applets/secret.h"
 #include "applets/settings_table.h"
 #include "applets/version.h"
@@ -116,11 +117,18 @@ static int fill_near(struct settings *s, struct options_reason *reason)
 	return tunnels_complete(s, reason);
 }
 
+static int check_memory(const struct settings *s, struct options_reason *reason)
+{
+	if (!s->memory_limit || s->memory_limit >= (uint64_t)s->workers * CEILINGS_LEAST)
+		return 0;
+	return settings_fail(reason, OPTIONS_FATAL, "memory_limit: %u workers take %uM at least",
+			     s->workers, s->workers);
+}
+
 static int fill_rest(struct settings *s, struct options_reason *reason)
 {
 	struct endpoint port;
 
-	(void)reason;
 	fill_sources(s);
 	fill_numbers(s);
 	s->socket.interface = s->interface;
@@ -130,7 +138,7 @@ static int fill_rest(struct settings *s, struct options_reason *reason)
 	s->workdir = settings_absolute(s->workdir);
 	if (s->manager_address && !workdir_is_port(s->manager_address, &port))
 		s->manager_address = settings_absolute(s->manager_address);
-	return 0;
+	return check_memory(s, reason);
 }
 
 int settings_check(struct settings *s, struct options_reason *reason)

@@ -147,9 +147,12 @@ def test_what_is_asked_for_is_lowered(stage):
 
 
 def test_too_little_for_its_workers(stage):
-    program = stage.program("server", {"server_port": kit.free_port(), "password": "x", "memory_limit": "3M", "workers": 4})
+    config = {"server_port": kit.free_port(), "password": "x", "memory_limit": "3M", "workers": 4}
+    program = stage.program("server", config)
     assert program.wait() == 255
-    assert "memory_limit: 4 workers take 4 MiB at least" in program.log()
+    assert "memory_limit: 4 workers take 4M at least\n" in program.log()
+    done = subprocess.run([kit.BUILD / "ss-check", "server", "-c", program.home / "config.json"], capture_output=True, text=True)
+    assert done.returncode == 1 and "FAIL  memory_limit: 4 workers take 4M at least\n" in done.stdout
 
 
 def test_control_group(stage):
