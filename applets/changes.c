@@ -48,8 +48,10 @@ static struct service *make(struct applet *applet, unsigned i, const struct serv
 	applet_fill(applet, service);
 	service->number = i;
 	service->gone = applet_free_service;
-	if (old)
+	if (old) { /* what belongs to where it listens */
 		service->own = old->own;
+		service->sockets = old->sockets;
+	}
 	if (configure(applet, service, i) && service_init(service) == 0)
 		return service;
 	applet_free_service(service);

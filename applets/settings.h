@@ -211,7 +211,7 @@ int settings_read_text(struct settings *settings, enum program program, const ch
 /* Read the file again, under the same options, and take from it the places, if they have changed,
  * the users of those that have not, or of a manager its ports: 0, or -1 with the reason, and everything is as it
  * was. A file with which the program would not start is refused whole, and so are places that change where there
- * are plugins, several workers, or what ss-redir has. Whatever else has changed stays as it was, and a warning
+ * are plugins, several workers, or rules of ss-redir's own. Whatever else has changed stays as it was, and a warning
  * names it. */
 int settings_reload(struct settings *settings, struct options_reason *reason);
 

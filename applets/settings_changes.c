@@ -74,9 +74,9 @@ static int permit(const struct settings *s, const struct settings *fresh,
 	if (s->workers > 1)
 		return settings_fail(reason, OPTIONS_FATAL,
 				     "other servers, with several workers: that takes a new start");
-	if (s->program == PROGRAM_REDIR)
+	if (s->nat) /* its rules name the servers, and are root's */
 		return settings_fail(reason, OPTIONS_FATAL,
-				     "other servers, of ss-redir: that takes a new start");
+				     "other servers, with --nat: that takes a new start");
 	for (unsigned b = 0; b < 2; b++)
 		for (unsigned i = 0; (place = settings_place(both[b], i)); i++)
 			if (place->plugin)

@@ -2,12 +2,14 @@
 server's address; and what comes back comes from whom the client wrote to.
 """
 import contextlib
+import json
+import signal
 import socket
 
 import kit
 import pytest
 from rules import BY_HAND, Nft
-from services import EchoTarget, UdpEcho, start_redir
+from services import EchoTarget, UdpEcho, start_redir, start_server
 
 pytestmark = pytest.mark.ours
 IPPROTO_MPTCP = 262
@@ -84,3 +86,41 @@ def test_multipath(lab, stage, rules, version):
             sock.connect((target.host, target.port))
             sock.sendall(b"hello")
             assert kit.read(sock, 5) == b"hello"
+
+
+@pytest.mark.parametrize("args", ([], ["-T"]), ids=("redirect", "tproxy"))
+def test_other_server(lab, stage, args):
+    """A reload leads to another server, and cuts nobody."""
+    tcp, udp = stage.add(EchoTarget(lab, lab.TARGET[4])), stage.add(UdpEcho(lab, lab.TARGET[4]))
+    first, second = (start_server(lab, stage) for _ in range(2))
+    redir = start_redir(lab, stage, args=[*args, "-v"], server=first)
+    rules = Nft(lab.router)
+    rules.tproxy("tcp", redir.port) if args else rules.redirect(redir.port)
+    rules.tproxy("udp", redir.port)
+    stays = stage.add(tcp.connect(lab.client))
+    stays.sendall(b"old")
+    assert kit.read(stays, 3) == b"old" and udp.ask(lab.client, b"old") == b"old"
+    (redir.home / "config.json").write_text(json.dumps({**redir.config, **second[1]}))
+    redir.signal(signal.SIGHUP)
+    kit.eventually(lambda: "reloaded: other servers" in redir.log(), redir.log)
+    with contextlib.closing(tcp.connect(lab.client)) as sock:
+        sock.sendall(b"new")
+        assert kit.read(sock, 3) == b"new" and udp.ask(lab.client, b"new") == b"new"
+        stays.sendall(b"still")
+        assert kit.read(stays, 5) == b"still"
+        stays.close()
+        first[0].stop()
+        sock.sendall(b"more")
+        assert kit.read(sock, 4) == b"more"
+
+
+def test_other_server_with_rules(lab, stage):
+    """What --nat has put in place names the old one, and cannot be changed without root's rights."""
+    target, first = stage.add(EchoTarget(lab, lab.TARGET[4])), start_server(lab, stage)
+    redir = start_redir(lab, stage, args=["--nat"], server=first)
+    (redir.home / "config.json").write_text(json.dumps({**redir.config, "password": "another"}))
+    redir.signal(signal.SIGHUP)
+    kit.eventually(lambda: "other servers, with --nat: that takes a new start" in redir.log(), redir.log)
+    with contextlib.closing(target.connect(lab.client)) as sock:
+        sock.sendall(b"x")
+        assert kit.read(sock, 1) == b"x"
