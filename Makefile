@@ -11,7 +11,7 @@ mandir ?= $(PREFIX)/share/man
 FUZZ_SECONDS ?= 20
 FUZZ_RUNS ?= 1000000
 WITHOUT_MAX := 430000
-SIZE_MAX := 484000
+SIZE_MAX := 476000
 
 OBJCOPY ?= objcopy
 LLVM_OBJCOPY ?= llvm-objcopy
@@ -117,6 +117,7 @@ ifdef zig
 # the machine's own objcopy knows no other CPU
 OBJCOPY := $(LLVM_OBJCOPY)
 ours_ld += $(if $(hosted),,-static) $(if $(fixed),-no-pie,-pie)
+link_cc = $(if $(hosted),,sh dist/static/zig_link.sh )$(CC)
 # CMSG_NXTHDR() of its musl compares signed with unsigned; without -O it would want a run-time of sanitizers
 ours += $(fixed:%=-fno-PIE) -Wno-sign-compare -fno-sanitize=all
 else
@@ -209,7 +210,7 @@ $(L)/tight.ld: dist/static/tight_ld.sh
 	@sh dist/static/tight_ld.sh $(REALGCC) >$@
 $(L)/libmbedcrypto.a $(L)/libcares.a: $(L)/libsodium.a
 $(L)/libsodium.a: dist/static/libs.mk $(wildcard dist/static/*config.h)
-	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L)
+	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS=$(fixed:%=-fno-PIC) LTO="$(both)" SRC=build/src O=$(L)
 $(L)/libcmocka.a: $(L)/libsodium.a
 	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L) $@
 endif

@@ -53,9 +53,11 @@ mbedtls_files := $(notdir $(wildcard $(mbedtls)/library/*.c))
 cares_files := $(patsubst $(cares)/src/lib/%,%,$(filter-out %/windows_port.c %/ares_android.c,\
 	$(sort $(wildcard $(cares)/src/lib/*.c $(cares)/src/lib/*/*.c))))
 
-# ciphers are not where to save bytes
-$(O)/sodium/%.o: OPT := -O2
-$(addprefix $(O)/mbedtls/,aes.o sha1.o md5.o aesni.o): OPT := -O2
+# ciphers are not where to save bytes, but Salsa20, which few still use, can do without vectors
+$(O)/sodium/crypto_stream/%.o $(O)/sodium/crypto_onetimeauth/%.o: OPT := -O2
+$(addprefix $(O)/mbedtls/,aes.o aesni.o): OPT := -O2
+$(O)/sodium/crypto_stream/salsa20/stream_salsa20.o: target := -DNO_VECTORS
+$(O)/cares/%.o: OPT += $(LTO)
 
 # clang ignores libsodium's '#pragma GCC target', so the instruction sets are named per file
 ifneq ($(filter x86_64-% x86-% i%86-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
