@@ -25,7 +25,6 @@
 	}
 
 #include "crypto/poly1305_lanes.h"
-
 #include "crypto/chacha_lanes.h"
 
 INLINE void turn(unsigned char *to, const unsigned char *from, unsigned j, const quads t[4])

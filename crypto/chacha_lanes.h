@@ -1,8 +1,10 @@
 /*
  * ChaCha-Poly1305 in vectors: a template, included by each file that is one width of one
  * architecture (crypto/chacha_x86.c, crypto/chacha_arm.c). It makes LANES blocks of key stream at a
- * time, one in each lane, and what sums, which the including file includes before, does so beside it or
- * over text that is still in the nearest cache: crypto/poly1305_beside.h or crypto/poly1305_lanes.h. 8, 12 and 20 rounds, short and long nonces go through the same code.
+ * time, one in each lane. 8, 12 and 20 rounds, short and long nonces go through the same code.
+ *
+ * The including file includes what sums before it: crypto/poly1305_beside.h, which does so while key
+ * stream is made, or crypto/poly1305_lanes.h, over text that is still in the nearest cache.
  *
  * The including file defines
  *	LANES		how many words of 32 bits make a vector
@@ -14,8 +16,6 @@
  *	HIGH_32(a, b)	of the high halves
  *	LOW_64(a, b)	in each 16 bytes: the low half of a, then that of b
  *	HIGH_64(a, b)	the high halves
- *	WIDE(a, b)	the products of the low halves of elements of 64 bits
- *	ORDER		braces around the blocks that LOW_64 of two vectors of text has, in order
  * and after the template the function turn(), which is declared below, and the table:
  *	const struct aead chacha_avx2[CHACHAS] = CHACHA_METHODS("avx2", available);
  */

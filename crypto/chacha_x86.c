@@ -23,14 +23,8 @@
 #define HIGH_32(a, b) _mm256_unpackhi_epi32((__m256i)(a), (__m256i)(b))
 #define LOW_64(a, b) _mm256_unpacklo_epi64((__m256i)(a), (__m256i)(b))
 #define HIGH_64(a, b) _mm256_unpackhi_epi64((__m256i)(a), (__m256i)(b))
-#define WIDE(a, b) (quads) _mm256_mul_epu32((__m256i)(a), (__m256i)(b))
-#define ORDER              \
-	{                  \
-		0, 2, 1, 3 \
-	}
 
 #include "crypto/poly1305_beside.h"
-
 #include "crypto/chacha_lanes.h"
 
 /* The low half of each t[i] is block j's, the high one block j + 4's. */

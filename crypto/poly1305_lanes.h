@@ -2,8 +2,10 @@
  * Poly1305 in vectors: the part of crypto/chacha_lanes.h that sums. It takes WIDTH blocks at a
  * time, each into its own element of a vector, so that the sum is WIDTH sums until the end: element
  * e's is of blocks e, e + WIDTH ..., a polynomial in r^WIDTH. Then each is multiplied by the power
- * of r that its last block is from the end. LANES, TARGET, LOW_64, HIGH_64, WIDE and ORDER are as
- * chacha_lanes.h describes them.
+ * of r that its last block is from the end. LANES, TARGET, LOW_64 and HIGH_64 are as chacha_lanes.h
+ * describes them; and
+ *	WIDE(a, b)	the products of the low halves of elements of 64 bits
+ *	ORDER		braces around the blocks that LOW_64 of two vectors of text has, in order
  */
 #ifndef CRYPTO_POLY1305_LANES_H
 #define CRYPTO_POLY1305_LANES_H
