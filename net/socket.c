@@ -75,7 +75,7 @@ static int set_option(int fd, enum socket_option option, const void *value, size
 {
 	const struct option_name *o = &option_names[option];
 
-	if (o->name < 0) {
+	if (o->name == 0) {
 		errno = ENOPROTOOPT;
 		return -1;
 	}
@@ -84,9 +84,9 @@ static int set_option(int fd, enum socket_option option, const void *value, size
 
 const char *socket_lacks(const struct socket_options *options)
 {
-	if (options->mark && option_names[OPTION_MARK].name < 0)
+	if (options->mark && !option_names[OPTION_MARK].name)
 		return "fwmark: this system does not mark connections, only Linux does";
-	if (options->interface && option_names[OPTION_INTERFACE].name < 0)
+	if (options->interface && !option_names[OPTION_INTERFACE].name)
 		return "interface: this system does not tie connections to one, only Linux does";
 	return NULL;
 }

@@ -62,7 +62,7 @@ static ares_socket_t open_socket(int family, int type, int protocol, void *data)
 	const struct ares_sockets *sockets = data;
 	int room = RECEIVE_BUFFER;
 
-	if (fd >= 0 && sockets->mark && mark->name >= 0) /* or as the rules will have it */
+	if (fd >= 0 && sockets->mark && mark->name) /* or as the rules will have it */
 		setsockopt(fd, mark->level, mark->name, &sockets->mark, sizeof(sockets->mark));
 	if (fd >= 0 && type == SOCK_DGRAM)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)); /* or what there is */

@@ -18,22 +18,14 @@
 #ifdef __FreeBSD__
 enum { FAST_LISTEN = TCP_FASTOPEN, UNSENT = FIONWRITE, TELL4 = IP_RECVDSTADDR };
 #else
-enum { FAST_LISTEN = -1, UNSENT = 0, TELL4 = IP_RECVPKTINFO };
+enum { FAST_LISTEN = 0, UNSENT = 0, TELL4 = IP_RECVPKTINFO };
 #endif
 
 const struct option_name option_names[OPTION_COUNT] = {
 	[OPTION_FAST_LISTEN] = { IPPROTO_TCP, FAST_LISTEN },
-	[OPTION_FAST_CONNECT] = { 0, -1 },
 	[OPTION_KEEP_IDLE] = { IPPROTO_TCP, TCP_KEEPIDLE },
 	[OPTION_KEEP_EVERY] = { IPPROTO_TCP, TCP_KEEPINTVL },
 	[OPTION_KEEP_PROBES] = { IPPROTO_TCP, TCP_KEEPCNT },
-	[OPTION_LATE_ACK] = { 0, -1 },
-	[OPTION_LATE_PORT] = { 0, -1 },
-	[OPTION_MARK] = { 0, -1 },
-	[OPTION_INTERFACE] = { 0, -1 },
-	[OPTION_MERGE] = { 0, -1 },
-	[OPTION_CONGESTION] = { 0, -1 }, /* no default of theirs paces */
-	[OPTION_SEGMENT] = { 0, -1 },
 };
 
 int platform_tell_origin(int fd, int family)

@@ -3,6 +3,7 @@
  */
 #include "net/socket_pace.h"
 
+#include "core/fd.h"
 #include "net/socket_platform.h"
 
 #include <netinet/in.h>
@@ -17,7 +18,7 @@ bool socket_system_paces(void)
 	const struct option_name *o = &option_names[OPTION_CONGESTION];
 	char name[16] = { 0 };
 	socklen_t len = sizeof(name) - 1;
-	int fd = o->name < 0 ? -1 : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = o->name ? fd_socket(AF_INET, SOCK_STREAM, 0) : -1;
 
 	if (fd < 0)
 		return false;

@@ -25,7 +25,7 @@ enum socket_option {
 };
 
 struct option_name {
-	int level, name; /* name < 0: this system has no such option */
+	int level, name; /* name 0: this system has no such option */
 };
 
 extern const struct option_name option_names[OPTION_COUNT];

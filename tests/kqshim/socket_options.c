@@ -7,7 +7,7 @@
 
 #undef UDP_GRO
 #undef UDP_SEGMENT
-#define UDP_GRO (-1)
-#define UDP_SEGMENT (-1)
+#define UDP_GRO 0
+#define UDP_SEGMENT 0
 
 #include "net/socket_linux.c"
