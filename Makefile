@@ -54,10 +54,11 @@ absent := $(foreach part,$(without),$(files.$(part))) $(if $(without),,applets/f
 lib_sources := $(filter-out $(other) $(absent),$(sort $(wildcard core/*.c crypto/*.c net/*.c applets/*.c)))
 # On Linux, kqueue is a small one of the tests' own, for the tests; with it come the other files for
 # such systems, as far as they run here and nothing but speed is lost.
+linux_only := core/poller_epoll core/fd core/process_ids core/pages_linux net/datagram_linux net/socket_linux net/splice_linux
+elsewhere := core/poller_kqueue core/fd_macos core/process_ids_macos core/pages_bsd net/datagram_bsd net/splice_bsd \
+	tests/kqshim/kqshim tests/kqshim/socket_options
 ifeq ($(os)$(POLLER),linuxkqueue)
-lib_sources := $(filter-out core/fd.c core/process_ids.c core/pages_linux.c net/datagram_linux.c net/socket_linux.c \
-	net/splice_linux.c,$(lib_sources)) core/fd_macos.c core/process_ids_macos.c core/pages_bsd.c net/datagram_bsd.c \
-	net/splice_bsd.c tests/kqshim/kqshim.c tests/kqshim/socket_options.c
+lib_sources := $(filter-out $(linux_only:%=%.c) core/poller_kqueue.c,$(lib_sources)) $(elsewhere:%=%.c)
 endif
 lib_objects := $(lib_sources:%.c=$(B)/obj/%.o)
 links := ss-local ss-server ss-tunnel ss-redir ss-manager ss-key ss-nat ss-acl ss-ctl ss-ping ss-check ss-url
@@ -291,7 +292,7 @@ uninstall:
 tests := $(patsubst tests/%.c,%,$(filter-out $(other),$(sort $(wildcard $(foreach d,core crypto net applets,tests/$d/*.c)))))
 programs := $(tests:%=$(B)/tests/%)
 # the tests themselves take three times as long to optimise as to run
-$(tests:%=$(B)/obj/tests/%.o): unoptimised = -O0 -U_FORTIFY_SOURCE $(if $(filter linuxkqueue,$(os)$(POLLER)),-DAS_ELSEWHERE)
+$(tests:%=$(B)/obj/tests/%.o): unoptimised = -O0 -U_FORTIFY_SOURCE
 
 # cmocka where the compiler has a libc of its own, and how to run what is for another CPU
 cmocka := $(if $(filter musl,$(FLAVOUR)),$(L)/libcmocka.a)
@@ -303,26 +304,20 @@ $(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects) $(extra_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
 
-# The reactor's once more, over kqueue.
+# Some of them once more, over kqueue and what comes with it; and the executable.
 ifeq ($(os)$(POLLER)$(cross),linuxepoll)
-kqueue_tests := $(patsubst tests/%.c,%,$(sort $(wildcard tests/core/reactor*.c)))
+kqueue_tests := $(patsubst tests/%.c,%,$(sort $(wildcard tests/core/reactor*.c))) core/block core/child core/fd core/pages \
+	core/process net/datagram net/engine net/flow net/session
 kqueue_programs := $(kqueue_tests:%=$(B)/tests/%-kqueue)
+kqueue_objects := $(filter-out $(linux_only:%=$(B)/obj/%.o),$(lib_objects)) $(elsewhere:%=$(B)/obj/%.o)
 programs += $(kqueue_programs)
-$(kqueue_programs): $(B)/tests/%-kqueue: $(B)/obj/tests/%.o $(filter-out %/poller_epoll.o,$(lib_objects)) \
-		$(B)/obj/core/poller_kqueue.o $(B)/obj/tests/kqshim/kqshim.o
+$(kqueue_programs): $(B)/tests/%-kqueue: $(B)/obj/tests/%.o $(kqueue_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
-endif
-
-# What macOS lacks is put together from what POSIX has, so it runs here.
-ifeq ($(os)$(POLLER)$(cross),linuxepoll)
-macos_tests := core/fd core/process core/child
-macos_programs := $(macos_tests:%=$(B)/tests/%-macos)
-programs += $(macos_programs)
-$(macos_programs): $(B)/tests/%-macos: $(B)/obj/tests/%.o $(filter-out %/fd.o %/process_ids.o,$(lib_objects)) \
-		$(B)/obj/core/fd_macos.o $(B)/obj/core/process_ids_macos.o
+$(B)/tests/kqueue/ss: $(B)/obj/ss.o $(kqueue_objects) $(extra_objects)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
+	$(call say,LINK)$(link) -o $@ $^ $(libs)
+	@for name in $(links); do ln -f $@ $(@D)/$$name || exit; done
 endif
 ifeq ($(os),linux)
 $(B)/obj/core/poller_kqueue.o $(B)/obj/tests/kqshim/kqshim.o: defines = -isystem tests/kqshim
@@ -423,9 +418,13 @@ PYTEST_JOBS ?= $(shell $(TEST_PYTHON) -c 'import xdist' 2>/dev/null && echo '-n 
 pytest = SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) -m pytest -vv
 E2E ?= tests/e2e
 
-.PHONY: e2e interop interop-readme bugs netns noheap valgrind
+.PHONY: e2e e2e-kqueue interop interop-readme bugs netns noheap valgrind
 e2e: all
 	@$(pytest) $(PYTEST_JOBS) $(E2E)
+# What wakes, what ends and what datagrams do; all of it with POLLER=kqueue.
+e2e_kqueue := half_close reset slow_reader signals udp
+e2e-kqueue: $(B)/tests/kqueue/ss
+	@$(subst $(abspath $(B)),$(abspath $(B))/tests/kqueue,$(pytest)) $(PYTEST_JOBS) $(e2e_kqueue:%=tests/e2e/test_%.py)
 interop: all
 	@$(pytest) $(PYTEST_JOBS) tests/interop
 interop-readme: all

@@ -53,6 +53,7 @@ waiting()
 {
 	polite=
 	run e2e e2e
+	run e2e-kqueue e2e-kqueue
 	run noheap noheap
 	run interop interop
 	if [ -e "$shared/bugs" ]; then
