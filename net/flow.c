@@ -359,6 +359,10 @@ static bool burst_splice(struct session *s, struct flow *f, struct ends *e)
 		splice_close(pipe);
 		return true;
 	}
+	if (came == 0) { /* the end; or urgent data, at which only a read goes on */
+		f->need = 0;
+		return true;
+	}
 
 	size_t n = was_read(s, f, e, came);
 
@@ -408,9 +412,10 @@ static bool burst_copy(struct session *s, struct flow *f, struct ends *e)
 	return true;
 }
 
-static bool is_bulk(const struct session *s, const struct flow *f)
+static bool is_bulk(const struct session *s, const struct flow *f, const struct ends *e)
 {
-	return f->need >= SPLICE_MIN && s->service->engine->splice.in >= 0;
+	return f->need >= SPLICE_MIN && s->service->engine->splice.in >= 0 &&
+	       !(e->from->ready & READY_URGENT);
 }
 
 /* 1: something moved; 0: nothing; -1: forged. */
@@ -419,7 +424,7 @@ static int burst(struct session *s, struct flow *f, struct ends *e)
 	if (f->code == FLOW_OPEN)
 		return burst_open(s, f, e);
 	if (f->code == FLOW_COPY)
-		return is_bulk(s, f) ? burst_splice(s, f, e) : burst_copy(s, f, e);
+		return is_bulk(s, f, e) ? burst_splice(s, f, e) : burst_copy(s, f, e);
 	return e->wire->begun ? burst_seal(s, f, e) : burst_first(s, f, e);
 }
 

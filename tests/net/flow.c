@@ -575,6 +575,54 @@ static void test_copy_passes_a_reset_on(void **state)
 	world_close();
 }
 
+/* What goes through the pipe ends at urgent data, too, even for good: what lies behind it comes nevertheless. */
+static void test_copy_urgent(void **state)
+{
+	enum { PART = 40000 };
+	uint16_t target;
+
+	(void)state;
+	fill(7);
+	for (int ended = 0; ended < 2; ended++) {
+		size_t have = 0;
+
+		world_open(plenty);
+		connect_directly();
+		int listener = listen_small(&target, 0);
+		world.targets[0] = target;
+		int near = connect_small(world.local_port, 0, 0), far = accept_one(listener);
+
+		put(near, bytes, PART);
+		while (have < PART) {
+			ssize_t said = look(far, got + have, PART - have);
+
+			have += said > 0 ? (size_t)said : 0;
+			turn();
+		}
+		put(near, bytes + PART, PART);
+		assert_int_equal(send(near, "!", 1, MSG_OOB), 1);
+		put(near, bytes + 2 * PART, PART);
+		if (ended)
+			shutdown(near, SHUT_WR);
+		for (int i = 0; i < 2000 && have < 3 * PART; i++) {
+			ssize_t said = look(far, got + have, MANY - have);
+
+			have += said > 0 ? (size_t)said : 0;
+			turn();
+		}
+		assert_int_equal(have, 3 * PART);
+		assert_memory_equal(got, bytes, have);
+		shutdown(near, SHUT_WR);
+		assert_int_equal(ending(far), END);
+		close(far);
+		assert_int_equal(ending(near), END);
+		close(near);
+		world_rests();
+		close(listener);
+		world_close();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -590,6 +638,7 @@ int main(void)
 		cmocka_unit_test(test_batch_grows_again),
 		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_copy_passes_a_reset_on),
+		cmocka_unit_test(test_copy_urgent),
 		cmocka_unit_test(test_end_while_fast_open_connects),
 	};
 
