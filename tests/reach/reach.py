@@ -65,7 +65,7 @@ def try_target(make, sizes, target, runner, skips):
         return (target, size, "-", "-", "-", "-"), log.bad
     tested = log.run(3600, make, "-k", "-j2", "unit", "FLAVOUR=musl", f"TARGET={target}", KEEP=str(kept))
     counts = last(r"(\d+) passed, (\d+) failed, (\d+) skipped", tested, ("0", "1", "0"))
-    for reason in re.findall(r"^ *SKIPPED: (.*)$", tested, re.M):
+    for reason in re.findall(r"^ *skipped[: ]+(.*)$", tested, re.M | re.I):
         skips[reason][target] += 1
     relayed = log.run(900, sys.executable, str(HERE / "relay.py"), f"build/{target}", *runner.split())
     relay, idle = last(r"relay (\d+/\d+) idle (\d+)", relayed, ("0", "-"))
