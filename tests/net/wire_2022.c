@@ -637,8 +637,8 @@ static void padding(void **state)
 	static const struct {
 		uint16_t min, max, least, most, least_empty, most_empty;
 	} cases[] = {
-		{ 0, 900, 0, 900, 1, 900 },
 		{ 0, 0, 0, 0, 1, 1 },
+		{ 0, 900, 0, 900, 1, 900 }, /* many: not under an emulator */
 		{ 1, 1, 1, 1, 1, 1 },
 		{ 0, 1, 0, 1, 1, 1 },
 		{ 500, 510, 500, 510, 500, 510 },
@@ -647,7 +647,7 @@ static void padding(void **state)
 
 	(void)state;
 	memset(sealed, 0xaa, 3000);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i += every(2)) {
 		for (unsigned n = 0; n < 2; n++) {
 			unsigned least = n ? cases[i].least : cases[i].least_empty, lowest = 9999;
 			unsigned most = n ? cases[i].most : cases[i].most_empty, highest = 0;
@@ -731,7 +731,7 @@ static void bursts(void **state)
 
 	(void)state;
 	randombytes_buf(plain, sizeof plain);
-	for (unsigned i = 0; i < METHODS * sizeof sizes / sizeof *sizes; i++) {
+	for (unsigned i = 0; i < METHODS * sizeof sizes / sizeof *sizes; i += every(7)) {
 		size_t n = sizes[i / METHODS], header, wire;
 		unsigned char right[300];
 		struct wire_state up = { 0 }, down = { 0 };
@@ -763,7 +763,7 @@ static void long_chunks(void **state)
 
 	(void)state;
 	randombytes_buf(plain, sizeof plain);
-	for (unsigned i = 0; i < METHODS * sizeof sizes / sizeof *sizes; i++) {
+	for (unsigned i = 0; i < METHODS * sizeof sizes / sizeof *sizes; i += every(7)) {
 		size_t n = sizes[i / METHODS], wire;
 		struct wire_state up = { 0 }, down = { 0 };
 		struct wire_key client, server;
