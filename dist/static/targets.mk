@@ -50,6 +50,7 @@ zig := $(ZIG) cc -target $(TARGET) $(mcpu.$(TARGET):%=-mcpu=%)
 musl_cc := $(zig)
 else ifeq ($(TARGET),armv5-linux-musleabi)
 REALGCC := arm-linux-gnueabi-gcc
+OBJCOPY := arm-linux-gnueabi-objcopy
 musl_cc := build/libs/$(TARGET)/musl/bin/musl-gcc
 $(musl_cc): dist/static/musl_cross.sh
 	@sh dist/static/musl_cross.sh arm-linux-gnueabi build/libs/$(TARGET)/musl build/src
