@@ -205,9 +205,9 @@ def test_counters_survive(stage, end, tmp_path):
     counted = ask.counts()[port]
     program.signal(end)
     assert program.wait() == (0 if end == signal.SIGTERM else -9)
-    program.kill()
     state = os.path.join(home, "work", ".ss-manager.state")
     kit.eventually(lambda: os.path.exists(state), "the counters are written after the end")
+    program.kill()
     assert stat.S_IMODE(os.stat(state).st_mode) == 0o600
     again, ask = manager.start(stage, home=home)
     assert ask("ping") == "stat: {}", "ports that were added are not there"
