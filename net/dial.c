@@ -218,8 +218,10 @@ void dial_end(struct dial *dial)
 		return;
 	for (int i = 0; i < DIAL_AT_ONCE; i++)
 		reactor_forget(&dial->attempts[i].source);
-	if (dial->only)
+	if (dial->only) { /* it may have been accepted by now, and then must not see an end */
+		socket_reset_on_close(dial->only->fd);
 		reactor_forget(dial->only);
+	}
 	dial->only = NULL;
 	reactor_cancel(&dial->stagger);
 	resolve_release(&dial->lookup);

@@ -184,6 +184,33 @@ static void test_reset_after_end(void **state)
 	world_close();
 }
 
+/* The near side fails as the target is being reached, which sees no connection or a failed one: an end would
+ * say that this was all. */
+static void test_reset_before_the_relay(void **state)
+{
+	unsigned char first[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
+	uint16_t target;
+
+	(void)state;
+	world_open(plenty);
+	int listener = listen_small(&target, 0);
+	struct peer *p = peer_new(0, 0);
+
+	put(p->fd, first, peer_first(p, target, "cut", 3, first));
+	reset(p->fd);
+	p->fd = -1;
+	until(world.server.accepted == 1 && world.engine.sessions.live == 0);
+	int far = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (far >= 0) {
+		assert_int_equal(ending(far), RESET);
+		close(far);
+	}
+	peer_free(p);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
 /* The target sends, ends, and is gone for good, which its answer to our next byte says: what it sent still
  * lies in our kernel, and must not be lost to the reset. */
 static void test_reset_does_not_overtake(void **state)
@@ -630,6 +657,7 @@ int main(void)
 		cmocka_unit_test(test_end_inside_chunk),
 		cmocka_unit_test(test_slow_reader),
 		cmocka_unit_test(test_reset_after_end),
+		cmocka_unit_test(test_reset_before_the_relay),
 		cmocka_unit_test(test_reset_does_not_overtake),
 		cmocka_unit_test(test_end_travels_along),
 		cmocka_unit_test(test_end_after_room),
