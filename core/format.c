@@ -260,7 +260,7 @@ int format_write(FILE *to, const char *format, va_list list)
 	bool known = true;
 
 	va_copy(values.list, list);
-	while (*format && known) {
+	while (known && *format) {
 		size_t n = strcspn(format, "%");
 		put(&out, format, n);
 		format += n;
