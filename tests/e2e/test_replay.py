@@ -2,6 +2,7 @@
 the client's side, too.
 """
 
+import select
 import time
 
 import kit
@@ -51,6 +52,8 @@ def test_two_half_sent_copies(stage):
         time.sleep(0.1)
         for sock in copies:
             sock.sendall(request[cut:])
+        answering = select.select(copies, [], [], 10)[0]
+        assert answering, f"nobody is served, cut at {cut}"
         answers = [ending(sock, 0.2)[0] for sock in copies]
         assert sorted(map(bool, answers)) == [False, True], f"cut at {cut}"
         assert len(target.conns) == served
