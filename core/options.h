@@ -39,9 +39,7 @@ enum option_bits {
 	OPTION_OURS =
 		8, /* younger than the scripts that abbreviate: loses against rows without it */
 	OPTION_HIDDEN = 16, /* not in the help text */
-	/* Understood, but nothing acts on it yet: any value but the default is fatal. The change
-	 * that builds the feature removes the bit. */
-	OPTION_FILLED = 64 /* the argument of the flag must not be empty */
+	OPTION_FILLED = 32  /* the argument of the flag must not be empty */
 };
 
 struct options;
