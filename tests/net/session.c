@@ -241,7 +241,8 @@ static void test_half_close_after_idle(void **state)
 	world_close();
 }
 
-static int is_probed(void)
+/* Of how many sessions the kernel probes the far side. */
+static int probed_sessions(void)
 {
 	int probed = 0;
 
@@ -267,13 +268,13 @@ static void test_lasting_is_probed(void **state)
 	world.sockets[0].keep_alive = world.sockets[1].keep_alive = 60;
 	int listener = listen_small(&target, 0), near = relayed(listener, target, &far);
 
-	assert_int_equal(is_probed(), 0);
+	assert_int_equal(probed_sessions(), 0);
 	pass(3000);
 	put(near, "a", 1);
 	expect(far, "a", 1);
-	assert_int_equal(is_probed(), 0);
+	assert_int_equal(probed_sessions(), 0);
 	pass(2500); /* nothing else wakes them then */
-	assert_int_equal(is_probed(), 2);
+	assert_int_equal(probed_sessions(), 2);
 	close(near);
 	assert_int_equal(ending(far), END);
 	close(far);
