@@ -348,11 +348,12 @@ void datagram_too_large(void)
 	state.too_large++;
 }
 
-/* Not with one call as a piece, so each part by itself. */
-static void send_parts(int fd, const struct outgoing *o)
+/* Not with one call as a piece, so each part by itself. False: not so either. */
+static bool send_parts(int fd, const struct outgoing *o)
 {
 	struct outgoing single = *o;
 	unsigned at = 0;
+	bool any = false;
 
 	single.segment = 0;
 	while (at < o->iovs) {
@@ -364,9 +365,12 @@ static void send_parts(int fd, const struct outgoing *o)
 			size += o->iov[at + single.iovs++].iov_len;
 		while (size < o->segment && at + single.iovs < o->iovs);
 		at += single.iovs;
-		if (batch_send(fd, &single, 1) < 0 && errno == EMSGSIZE)
+		if (batch_send(fd, &single, 1) >= 0)
+			any = true;
+		else if (errno == EMSGSIZE)
 			state.too_large++;
 	}
+	return any;
 }
 
 /* The kernel does not cut this: not at all, or not at this size, which is more than the path
@@ -398,8 +402,8 @@ static void send_tray(int fd)
 			continue;
 		if (o->segment &&
 		    (error == EINVAL || error == EMSGSIZE || error == EIO || error == EOPNOTSUPP)) {
-			refuse_segments(o, error);
-			send_parts(fd, o);
+			if (send_parts(fd, o)) /* it was not the destination */
+				refuse_segments(o, error);
 		} else if (error == EAGAIN || error == ENOBUFS) {
 			break; /* as a full queue on the way does */
 		} else if (error == EMSGSIZE) {

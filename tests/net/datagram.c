@@ -250,6 +250,55 @@ static void test_refused(void **state)
 	reactor_forget(&source);
 }
 
+/* Send eight; was any piece merged? */
+static bool are_merged(int fd, const union inet *to, struct source *source)
+{
+	struct datagram *pieces;
+	unsigned came = 0;
+	bool merged = false;
+	uint8_t batch = 0;
+	int got;
+
+	for (unsigned k = 0; k < 8; k++)
+		datagram_send(fd, to, NULL, NULL, 0, made(k, 1000), 1000);
+	for (int turns = 0; came < 8 && turns < 2000; turns++) {
+		reactor_turn(5);
+		while ((got = datagram_receive(source, &batch, &pieces)) > 0) {
+			for (int p = 0; p < got; p++) {
+				merged |= pieces[p].n > pieces[p].segment;
+				came += pieces[p].n / 1000;
+			}
+		}
+	}
+	assert_int_equal(came, 8);
+	return merged;
+}
+
+/* A destination to which nothing can be sent, which anybody may choose, says nothing about others. */
+static void test_impossible(void **state)
+{
+	needs("segment-messages");
+	struct source source;
+	union inet at, none;
+
+	(void)state;
+	receiver(&source, &at, AF_INET);
+	int fd = sender(&at, false);
+
+	if (!are_merged(fd, &at, &source)) {
+		print_message("SKIPPED test_impossible: this kernel merges nothing\n");
+		skip();
+	}
+	none = at;
+	none.v4.sin_port = 0;
+	for (unsigned k = 0; k < 2; k++)
+		datagram_send(fd, &none, NULL, NULL, 0, made(k, 1), 1);
+	datagram_flush();
+	assert_true(are_merged(fd, &at, &source));
+	close(fd);
+	reactor_forget(&source);
+}
+
 /* ICMP says that nobody is there: what is sent next goes all the same, and receiving goes on. */
 static void test_nobody_there(void **state)
 {
@@ -396,6 +445,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_several, open_all, close_all),
 		cmocka_unit_test_setup_teardown(test_many, open_all, close_all),
 		cmocka_unit_test_setup_teardown(test_refused, open_all, close_all),
+		cmocka_unit_test_setup_teardown(test_impossible, open_all, close_all),
 		cmocka_unit_test_setup_teardown(test_nobody_there, open_all, close_all),
 		cmocka_unit_test_setup_teardown(test_errors_between, open_all, close_all),
 		cmocka_unit_test_setup_teardown(test_too_large, open_all, close_all),
