@@ -110,6 +110,13 @@ const char *nat_list_words(struct nat_list *list, const char *text)
 	return NULL;
 }
 
+/* What comes behind a NUL counts, too. */
+static void show_nuls(char *line, size_t n)
+{
+	for (char *nul; (nul = memchr(line, '\0', n));)
+		*nul = '?';
+}
+
 int nat_list_file(struct nat_list *list, const char *path, char *why, size_t n)
 {
 	FILE *file = fopen(path, "re");
@@ -117,14 +124,16 @@ int nat_list_file(struct nat_list *list, const char *path, char *why, size_t n)
 	unsigned number = 0;
 	char *line = NULL;
 	size_t room = 0;
+	ssize_t got;
 
 	if (!file) {
 		snprintf(why, n, "cannot open %s: %s", path, strerror(errno));
 		return -1;
 	}
 	errno = 0;
-	while (!wrong && getline(&line, &room, file) >= 0) {
+	while (!wrong && (got = getline(&line, &room, file)) >= 0) {
 		number++;
+		show_nuls(line, (size_t)got);
 		line[strcspn(line, "#\n")] = '\0';
 		wrong = nat_list_words(list, line);
 	}

@@ -86,17 +86,22 @@ static void what_others_cover_goes(void **state)
 	expect_entries(texts, 4);
 }
 
-static int read_text(const char *text, char *why, size_t n)
+static int read_bytes(const char *text, size_t length, char *why, size_t n)
 {
 	char path[] = "/tmp/ss-nat-list-XXXXXX";
 	int fd = mkstemp(path), result;
 
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(write(fd, text, length), length);
 	close(fd);
 	result = nat_list_file(&list, path, why, n);
 	unlink(path);
 	return result;
+}
+
+static int read_text(const char *text, char *why, size_t n)
+{
+	return read_bytes(text, strlen(text), why, n);
 }
 
 static void a_file(void **state)
@@ -125,6 +130,18 @@ static void a_file_with_a_mistake(void **state)
 	assert_non_null(strstr(why, "cannot read /: "));
 }
 
+/* Not the end of the line: what is behind it would be proxied, or not. */
+static void a_file_with_a_nul(void **state)
+{
+	static const char text[] = "# \0\n10.0.0.0/8 \0 11.0.0.0/8\n", good[] = "1.2.3.4 # \0\n";
+	char why[200];
+
+	(void)state;
+	assert_int_equal(read_bytes(text, sizeof(text) - 1, why, sizeof(why)), -1);
+	assert_non_null(strstr(why, ":2: '?' is neither"));
+	assert_int_equal(read_bytes(good, sizeof(good) - 1, why, sizeof(why)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +151,7 @@ int main(void)
 		cmocka_unit_test_teardown(what_others_cover_goes, teardown),
 		cmocka_unit_test_teardown(a_file, teardown),
 		cmocka_unit_test_teardown(a_file_with_a_mistake, teardown),
+		cmocka_unit_test_teardown(a_file_with_a_nul, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
