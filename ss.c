@@ -7,6 +7,7 @@
 #include "applets/features.h"
 #include "applets/install.h"
 #include "applets/version.h"
+#include "core/file.h"
 #include "core/process.h"
 
 #include <stdio.h>
@@ -137,7 +138,7 @@ static int command(int argc, char **argv)
 	return usage(stderr);
 }
 
-int main(int argc, char **argv)
+static int choose(int argc, char **argv)
 {
 	const struct applet *applet;
 	const char *slash;
@@ -153,4 +154,14 @@ int main(int argc, char **argv)
 		return command(argc, argv);
 	process_name(applet->name);
 	return run(applet, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	int status = choose(argc, argv);
+
+	if (status != 0 || file_written(stdout))
+		return status;
+	fputs("the answer cannot be written\n", stderr);
+	return 1;
 }

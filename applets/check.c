@@ -369,13 +369,10 @@ int check_main(int argc, char **argv)
 
 		if (strcmp(name, program) != 0 && strcmp(name, program + 3) != 0)
 			continue;
-		int status =
-			programs[i].needs & features_lacking()
-				? (int)bad("%s is not in this build, which was made without %s",
-					   program, features_without())
-				: check(programs[i].program, argc - 1, argv + 1);
-
-		return fflush(stdout) == 0 ? status : 1;
+		if (programs[i].needs & features_lacking())
+			return (int)bad("%s is not in this build, which was made without %s",
+					program, features_without());
+		return check(programs[i].program, argc - 1, argv + 1);
 	}
 	if (*name)
 		fprintf(stderr, "ss-check: %.40s is no program that has settings\n", name);

@@ -9,6 +9,7 @@
 #include "applets/secret.h"
 #include "applets/workdir.h"
 #include "core/fd.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/options.h"
 #include "core/reactor.h"
@@ -431,7 +432,7 @@ static int watch(struct ctl *ctl, char **words)
 		ask(ctl, ask_stats(ctl, NULL));
 		while (show_part(ctl, all, seconds) && receive(ctl, PATIENCE))
 			;
-		if (fflush(stdout) < 0)
+		if (!file_written(stdout))
 			break;
 		poll(NULL, 0, (int)seconds * 1000);
 	}

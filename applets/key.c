@@ -56,5 +56,5 @@ int key_main(int argc, char **argv)
 	secret_fresh(method, text);
 	puts(text);
 	sodium_memzero(text, sizeof text);
-	return fflush(stdout) == 0 ? 0 : refuse(argv[1], "cannot be written");
+	return 0;
 }

@@ -153,7 +153,7 @@ int nat_main(int argc, char **argv)
 	if (act(&request, print, why, sizeof(why)) < 0)
 		status = fail(why);
 	nat_forget(&request);
-	return fflush(stdout) == 0 ? status : fail("the script cannot be written");
+	return status;
 }
 
 /* --- ss-redir --nat */

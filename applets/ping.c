@@ -419,7 +419,5 @@ int ping_main(int argc, char **argv)
 		die("the system gives no random bytes");
 	status = ask_all(&ping) == 0 ? 0 : 1;
 	options_free(&o);
-	if (fflush(stdout) != 0)
-		status = 1;
 	return status;
 }

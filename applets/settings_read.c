@@ -10,6 +10,7 @@
 #include "applets/settings_table.h"
 #include "applets/version.h"
 #include "applets/workdir.h"
+#include "core/file.h"
 #include "core/log.h"
 
 #include <errno.h>
@@ -319,9 +320,10 @@ static noreturn void leave(enum program program, const struct options_reason *re
 	switch (reason->why) {
 	case OPTIONS_HELP:
 		settings_usage(stdout, program);
-		exit(0);
+		exit(file_written(stdout) ? 0 : 1);
 	case OPTIONS_VERSION:
-		exit(version_print());
+		version_print();
+		exit(file_written(stdout) ? 0 : 1);
 	case OPTIONS_USAGE:
 		log_error("%s", reason->text);
 		settings_usage_short(stdout, program);

@@ -4,6 +4,7 @@
  */
 #include "applets/tally.h"
 
+#include "core/file.h"
 #include "core/log.h"
 #include "core/process.h"
 #include "core/shared.h"
@@ -70,7 +71,7 @@ static bool put_all(const struct tally *tally, FILE *file)
 		if (up || down)
 			fprintf(file, "%u %" PRIu64 " %" PRIu64 "\n", i, up, down);
 	}
-	return fflush(file) == 0 && fsync(fileno(file)) == 0;
+	return file_written(file) && fsync(fileno(file)) == 0;
 }
 
 /* The new name is to reach the disk as well. */

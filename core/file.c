@@ -55,3 +55,9 @@ ssize_t file_read(const char *path, char *to, size_t n)
 	errno = saved;
 	return got < 0 ? -1 : (ssize_t)have;
 }
+
+/* musl forgets what it could not write: to flush the rest may work then. */
+bool file_written(FILE *file)
+{
+	return fflush(file) == 0 && !ferror(file);
+}

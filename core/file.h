@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -23,5 +24,9 @@ bool file_changed(const char *path, struct file_stamp *stamp);
 
 /* The first n bytes of the file: how many there were, or -1 with errno. */
 ssize_t file_read(const char *path, char *to, size_t n);
+
+/* Write what a stream still holds. True if all that was ever put into it has been written; else it
+ * is cut somewhere. */
+bool file_written(FILE *file);
 
 #endif

@@ -53,11 +53,31 @@ static void not_a_file(void **state)
 	assert_int_equal(file_read("/dev/null", text, sizeof(text)), 0);
 }
 
+static void what_was_not_written_is_not_forgotten(void **state)
+{
+	FILE *full = fopen("/dev/full", "w"), *good = fopen("/dev/null", "w");
+
+	(void)state;
+	assert_non_null(good);
+	fputs("text", good);
+	assert_true(file_written(good));
+	fclose(good);
+	if (!full) {
+		print_message("SKIPPED what_was_not_written_is_not_forgotten: no /dev/full here\n");
+		skip();
+	}
+	setvbuf(full, NULL, _IONBF, 0);
+	fputs("text", full); /* of which nothing is left to be flushed */
+	assert_false(file_written(full));
+	fclose(full);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changes),
 		cmocka_unit_test(not_a_file),
+		cmocka_unit_test(what_was_not_written_is_not_forgotten),
 	};
 	int fd = mkstemp(path);
 	if (fd < 0)

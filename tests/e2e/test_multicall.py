@@ -41,6 +41,18 @@ def test_what_is_wrong_is_said(args, why):
     assert status == 1 and why in err and not out
 
 
+@pytest.mark.parametrize("args", [
+    ["--list"], ["--help"], ["--version"], ["key", METHOD], ["key", "--help"], ["local", "--help"], ["server", "--version"],
+    ["url", "-s", "127.0.0.1", "-p", "1", "-k", "x", "-m", METHOD], ["check", "--help"],
+])
+def test_an_answer_that_is_lost_fails(args):
+    """A script keeps a key in a file: it must know that the disk was full."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([SS, *args], stdout=full, stderr=subprocess.PIPE, timeout=10)
+    assert done.returncode == 1 and (b"written" in done.stderr or args[0] in ("local", "server"))
+    assert subprocess.run([SS, *args], stdout=subprocess.DEVNULL, timeout=10).returncode == 0
+
+
 @pytest.mark.parametrize("args", [[], ["no-such-applet"]])
 def test_unknown(args):
     status, out, err = ss(*args)
