@@ -180,7 +180,7 @@ static bool put_settings(FILE *file, const struct port *port, const struct setti
 	fprintf(file, ",\n\"fast_open\":%s,\n\"no_delay\":%s,\n\"reuse_port\":%s\n}\n",
 		sockets->fast_open ? "true" : "false", sockets->no_delay ? "true" : "false",
 		sockets->reuse_port ? "true" : "false");
-	return good && fflush(file) == 0;
+	return good && file_written(file);
 }
 
 static bool write_settings(const struct manager *m, const struct port *port,
@@ -299,10 +299,11 @@ static void give_up(struct server *server, const char *word)
 	ports_remove(m->ports, number);
 }
 
-/* The command has ended: the server serves in the background, or it failed and the log says why. */
+/* The command has ended: the server serves in the background, or it failed and perhaps said why. */
 static void command_ended(struct child *child, int status)
 {
 	struct server *server = container_of(child, struct server, command);
+	char verdict[64];
 	char *path = path_of(server->manager, server->number, "pid");
 
 	server->manager->servers->starting[server->number]--;
@@ -314,6 +315,7 @@ static void command_ended(struct child *child, int status)
 		server->pid = read_pid(path);
 		answer(server, "ok");
 	} else {
+		log_error("%s %s", child->name, child_verdict(status, verdict, sizeof verdict));
 		give_up(server, "port is not available");
 	}
 	free(path);

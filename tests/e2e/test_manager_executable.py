@@ -132,6 +132,17 @@ def test_no_program(stage):
     assert ask.add(kit.free_port()) == "err" and ask("list") == "[\n]"
 
 
+@pytest.mark.parametrize("body, why", [("exit 3", "ended with status 3"), ("kill -SEGV $$", "was killed by signal 11")])
+def test_program_that_fails_in_silence(stage, tmp_path, body, why):
+    path = tmp_path / "fails"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    program, ask, _ = begin(stage, executable=str(path))
+    port = kit.free_port()
+    assert ask.add(port) == "port is not available"
+    assert f"ss-server {port} {why}" in program.log()
+
+
 def test_arguments(stage, tmp_path):
     """MG09: all that the manager was told is passed on, as words and through no shell."""
     acl = tmp_path / "a c'l"
