@@ -55,37 +55,36 @@ static int take_target(struct options *o, const struct option_value *value)
 }
 
 /* clang-format off */
-#define FLAG(letter_, name_, argument_) .letter = letter_, .name = name_, .argument = argument_
+#define FLAG OPTION_FLAG
 #define FIELD(type_, field_) .type = OPTION_##type_, .offset = offsetof(struct ping, field_), .programs = 1
-#define HELP(help_) .help = help_
 
 static const struct option_row rows[] = {
-	{ FLAG('c', NULL, "FILE"), FIELD(STRING, config), .bits = OPTION_FILLED,
-	  HELP("configuration file of a client, see ss-config(5)") },
-	{ FLAG('s', NULL, "HOST"), FIELD(STRING, host), .bits = OPTION_FILLED,
-	  HELP("server, instead of a file or over what it says") },
-	{ FLAG('p', NULL, "PORT"), FIELD(STRING, port), .bits = OPTION_FILLED,
-	  HELP("port of the server") },
-	{ FLAG('k', "password", "PASSWORD"), FIELD(STRING, password), .bits = OPTION_SECRET,
-	  HELP("password; better in a file or SS_PASSWORD") },
-	{ FLAG('m', NULL, "METHOD"), FIELD(STRING, method), .bits = OPTION_FILLED,
-	  HELP("method (chacha20-ietf-poly1305)") },
-	{ FLAG('S', "server-side", NULL), FIELD(BOOL, server_side),
-	  HELP("the file is that of ss-server") },
-	{ FLAG('u', NULL, NULL), FIELD(SET, mode), .min = MODE_TCP_AND_UDP,
-	  HELP("TCP and UDP") },
-	{ FLAG('U', NULL, NULL), FIELD(SET, mode), .min = MODE_UDP_ONLY,
-	  HELP("UDP only") },
-	{ FLAG('L', NULL, "HOST:PORT"), FIELD(CUSTOM, target), .custom = take_target,
-	  HELP("whom to ask through the server (1.1.1.1:53)") },
-	{ FLAG('w', "web", NULL), FIELD(BOOL, web),
-	  HELP("that is a web server, not a name server") },
-	{ FLAG('t', NULL, "SECONDS"), FIELD(NUMBER, patience), .min = 1, .max = PATIENCE_MAX,
-	  HELP("how long a request may take (5)") },
-	{ FLAG(0, "nameserver", "LIST"), FIELD(STRING, nameserver), .bits = OPTION_FILLED,
-	  HELP("name servers, ip[:port],... (/etc/resolv.conf)") },
-	{ FLAG('h', "help", NULL), FIELD(STOP, config), .min = OPTIONS_HELP,
-	  HELP("this text") },
+	{ FLAG("-c FILE", "configuration file of a client, see ss-config(5)"),
+	  FIELD(STRING, config), .bits = OPTION_FILLED },
+	{ FLAG("-s HOST", "server, instead of a file or over what it says"),
+	  FIELD(STRING, host), .bits = OPTION_FILLED },
+	{ FLAG("-p PORT", "port of the server"),
+	  FIELD(STRING, port), .bits = OPTION_FILLED },
+	{ FLAG("-k, --password PASSWORD", "password; better in a file or SS_PASSWORD"),
+	  FIELD(STRING, password), .bits = OPTION_SECRET },
+	{ FLAG("-m METHOD", "method (chacha20-ietf-poly1305)"),
+	  FIELD(STRING, method), .bits = OPTION_FILLED },
+	{ FLAG("-S, --server-side", "the file is that of ss-server"),
+	  FIELD(BOOL, server_side) },
+	{ FLAG("-u", "TCP and UDP"),
+	  FIELD(SET, mode), .value = MODE_TCP_AND_UDP },
+	{ FLAG("-U", "UDP only"),
+	  FIELD(SET, mode), .value = MODE_UDP_ONLY },
+	{ FLAG("-L HOST:PORT", "whom to ask through the server (1.1.1.1:53)"),
+	  FIELD(CUSTOM, target), .custom = take_target },
+	{ FLAG("-w, --web", "that is a web server, not a name server"),
+	  FIELD(BOOL, web) },
+	{ FLAG("-t SECONDS", "how long a request may take (5)"),
+	  FIELD(NUMBER, patience), .range = { 1, PATIENCE_MAX } },
+	{ FLAG("--nameserver LIST", "name servers, ip[:port],... (/etc/resolv.conf)"),
+	  FIELD(STRING, nameserver), .bits = OPTION_FILLED },
+	{ FLAG("-h, --help", "this text"),
+	  FIELD(STOP, config), .value = OPTIONS_HELP },
 };
 /* clang-format on */
 

@@ -211,28 +211,18 @@ int options_json(struct options *o, const char *file, const struct json *root)
 
 /* --- help and end */
 
-static void help_line(const struct option_row *row, FILE *to)
-{
-	char left[80];
-	int n;
-
-	n = row->letter ? snprintf(left, sizeof left, "  -%c%s", row->letter, row->name ? ", " : "")
-			: snprintf(left, sizeof left, "      ");
-	if (row->name)
-		n += snprintf(left + n, sizeof left - (size_t)n, "--%s", row->name);
-	if (row->argument)
-		snprintf(left + n, sizeof left - (size_t)n, " %s", row->argument);
-	fprintf(to, "%-33s %s\n", left, row->help);
-}
-
 void options_help(const struct options *o, FILE *to)
 {
 	for (unsigned i = 0; i < o->count; i++) {
 		const struct option_row *row = &o->rows[i];
 
-		if (options_takes(o, row) && !options_lacks(o, row) && (row->letter || row->name) &&
-		    !(row->bits & OPTION_HIDDEN))
-			help_line(row, to);
+		if (options_takes(o, row) && !options_lacks(o, row) && row->flag &&
+		    !(row->bits & OPTION_HIDDEN)) {
+			int indent = row->flag[1] == '-' ? 6 : 2; /* as if it had a letter */
+
+			fprintf(to, "%*s%-*s %s\n", indent, "", 33 - indent, row->flag,
+				options_help_line(row));
+		}
 	}
 }
 

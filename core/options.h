@@ -19,16 +19,16 @@ enum { OPTION_ROWS_MAX = 96, OPTION_REASON_MAX = 600 };
 
 enum option_type {
 	OPTION_BOOL,   /* bool; a flag without argument sets it, JSON takes true and false */
-	OPTION_SET,    /* uint8_t; a flag without argument, stores `min` */
+	OPTION_SET,    /* uint8_t; a flag without argument, stores `value` */
 	OPTION_STRING, /* char *, of malloc(); JSON takes numbers too; "" is as good as absent; a
 			  row->custom may refuse it */
-	OPTION_NUMBER, /* unsigned, min to max; JSON takes a number or its digits in a string */
+	OPTION_NUMBER, /* unsigned, in `range`; JSON takes a number or its digits in a string */
 	OPTION_PORT,   /* uint16_t, 1 to 65535; JSON takes a number or its digits in a string */
 	OPTION_LIST,   /* row->custom for each item; the flag repeats, JSON takes one or an array */
 	OPTION_WORD, /* uint8_t, the index into `words`; other words warn and count as the first */
 	OPTION_CUSTOM, /* row->custom decides */
-	OPTION_STOP,   /* end parsing with reason `min`, an enum options_why (help, version) */
-	OPTION_REFUSE, /* fatal; row->help is the reason */
+	OPTION_STOP,   /* end parsing with reason `value`, an enum options_why (help, version) */
+	OPTION_REFUSE, /* fatal; the line of help is the reason */
 	OPTION_IGNORE  /* accepted for old scripts, without effect */
 };
 
@@ -39,7 +39,8 @@ enum option_bits {
 	OPTION_OURS =
 		8, /* younger than the scripts that abbreviate: loses against rows without it */
 	OPTION_HIDDEN = 16, /* not in the help text */
-	OPTION_FILLED = 32  /* the argument of the flag must not be empty */
+	OPTION_FILLED = 32, /* the argument of the flag must not be empty */
+	OPTION_ZERO = 64 /* lenient numbers: 0 stands for the default, in the help's parentheses */
 };
 
 struct options;
@@ -52,24 +53,27 @@ struct option_value {
 };
 
 struct option_row {
-	char letter;	   /* 0: none */
-	uint8_t type;	   /* enum option_type */
-	uint8_t bits;	   /* enum option_bits */
-	uint8_t programs;  /* bit mask of those that take it */
-	uint16_t needs;	   /* bit mask of parts that a build may lack */
-	uint16_t offset;   /* of the field; rows with the same offset are spellings of one thing */
-	unsigned min, max; /* OPTION_NUMBER */
-	const char *name;  /* long name; NULL: none */
-	const char *key;   /* JSON; NULL: none */
+	uint8_t type;	  /* enum option_type */
+	uint8_t bits;	  /* enum option_bits */
+	uint8_t programs; /* bit mask of those that take it */
+	uint16_t needs;	  /* bit mask of parts that a build may lack */
+	uint16_t offset;  /* of the field; rows with the same offset are spellings of one thing */
+	const char *flag; /* made by OPTION_FLAG(); NULL: none */
+	const char *key;  /* JSON; NULL: none */
 	union {
-		const char *zero; /* lenient numbers: what 0 stands for ("the default, 60,") */
+		struct {
+			unsigned min, max;
+		} range;		  /* OPTION_NUMBER */
+		uint8_t value;		  /* OPTION_SET, OPTION_STOP */
 		const char *const *words; /* OPTION_WORD; NULL after the last */
 		int (*custom)(struct options *,
 			      const struct option_value *); /* 0, or -1 after options_fail() */
 	};
-	const char *argument; /* "PORT" in the help text; NULL: the flag takes none */
-	const char *help;     /* one line */
 };
+
+/* A flag as the help shows it, "-t SECONDS", "-k, --password TEXT" or "--version", and its line of
+ * help. They are one text, with a NUL between: what costs most in a table are addresses. */
+#define OPTION_FLAG(spelled, help) .flag = spelled "\0" help
 
 enum options_why { OPTIONS_OK, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_USAGE, OPTIONS_FATAL };
 

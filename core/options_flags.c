@@ -29,11 +29,21 @@ static int flag(struct options *o, const struct option_row *row, const char *wha
 	return result;
 }
 
+/* What a flag's argument is called; NULL: it takes none. */
+static const char *argument_of(const struct option_row *row)
+{
+	const char *blank = strrchr(row->flag, ' ');
+
+	return blank && blank[1] != '-' ? blank + 1 : NULL;
+}
+
 /* The row with a letter, or NULL. */
 static const struct option_row *by_letter(const struct options *o, char letter)
 {
 	for (unsigned i = 0; i < o->count; i++) {
-		if (o->rows[i].letter == letter && options_takes(o, &o->rows[i]))
+		const char *flag = o->rows[i].flag;
+
+		if (flag && flag[1] == letter && letter != '-' && options_takes(o, &o->rows[i]))
 			return &o->rows[i];
 	}
 	return NULL;
@@ -48,7 +58,7 @@ static int cluster(struct options *o, int argc, char **argv)
 
 		if (!row)
 			return options_misused(o, "Unrecognized option: %s", name);
-		if (!row->argument) {
+		if (!argument_of(row)) {
 			if (flag(o, row, name, NULL) < 0)
 				return -1;
 			continue;
@@ -57,10 +67,19 @@ static int cluster(struct options *o, int argc, char **argv)
 			return flag(o, row, name, p + 1) < 0 ? -1 : 1;
 		if (argc < 2)
 			return options_misused(o, "option %s needs an argument: %s", name,
-					       row->argument);
+					       argument_of(row));
 		return flag(o, row, name, argv[1]) < 0 ? -1 : 2;
 	}
 	return 1;
+}
+
+/* The long name of a flag, of *n bytes, or NULL. */
+static const char *long_name(const struct option_row *row, size_t *n)
+{
+	const char *dashes = row->flag ? strstr(row->flag, "--") : NULL;
+
+	*n = dashes ? strcspn(dashes + 2, " ") : 0;
+	return dashes ? dashes + 2 : NULL;
 }
 
 /* The row of a long name that may be abbreviated: an exact one, else the only one that begins so,
@@ -73,10 +92,12 @@ static const struct option_row *by_name(const struct options *o, const char *nam
 	*candidates = 0;
 	for (unsigned i = 0; i < o->count; i++) {
 		const struct option_row *row = &o->rows[i];
+		size_t whole;
+		const char *its = long_name(row, &whole);
 
-		if (!row->name || !options_takes(o, row) || strncmp(row->name, name, n))
+		if (!its || n > whole || !options_takes(o, row) || memcmp(its, name, n) != 0)
 			continue;
-		if (!row->name[n]) {
+		if (n == whole) {
 			*candidates = 1;
 			return row;
 		}
@@ -105,8 +126,9 @@ static int long_option(struct options *o, int argc, char **argv)
 	if (candidates > 1)
 		return options_misused(o, "option %.*s may mean several", (int)(n > 60 ? 60 : n),
 				       argv[0]);
-	snprintf(name, sizeof name, "--%s", row->name);
-	if (!row->argument) {
+	const char *its = long_name(row, &n);
+	snprintf(name, sizeof name, "--%.*s", (int)n, its);
+	if (!argument_of(row)) {
 		if (equals)
 			return options_misused(o, "option %s takes no argument", name);
 		return flag(o, row, name, NULL) < 0 ? -1 : 1;
@@ -114,7 +136,8 @@ static int long_option(struct options *o, int argc, char **argv)
 	if (equals)
 		return flag(o, row, name, equals + 1) < 0 ? -1 : 1;
 	if (argc < 2)
-		return options_misused(o, "option %s needs an argument: %s", name, row->argument);
+		return options_misused(o, "option %s needs an argument: %s", name,
+				       argument_of(row));
 	return flag(o, row, name, argv[1]) < 0 ? -1 : 2;
 }
 

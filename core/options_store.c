@@ -35,6 +35,11 @@ static const char *found(const struct json *j, char *to, size_t n)
 	return to;
 }
 
+const char *options_help_line(const struct option_row *row)
+{
+	return row->flag + strlen(row->flag) + 1;
+}
+
 void *options_field(const struct options *o, const struct option_row *row)
 {
 	return (char *)o->into + row->offset;
@@ -94,7 +99,7 @@ static int store_set(struct options *o, const struct option_row *row)
 {
 	uint8_t *field = options_field(o, row);
 
-	*field = (uint8_t)row->min;
+	*field = row->value;
 	return 0;
 }
 
@@ -125,7 +130,7 @@ static int strict_number(const struct option_row *row, const char *text, unsigne
 	if (!*digits || digits[strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789")])
 		return -1;
 	n = strtoull(digits, NULL, hex ? 16 : 10);
-	if (n < row->min || n > row->max)
+	if (n < row->range.min || n > row->range.max)
 		return -1;
 	*number = (unsigned)n;
 	return 0;
@@ -136,9 +141,9 @@ static unsigned lenient_number(const struct option_row *row, const char *text)
 {
 	long long n = strtoll(text, NULL, 10);
 
-	return n < (long long)row->min	 ? row->min
-	       : n > (long long)row->max ? row->max
-					 : (unsigned)n;
+	return n < (long long)row->range.min   ? row->range.min
+	       : n > (long long)row->range.max ? row->range.max
+					       : (unsigned)n;
 }
 
 /* Whether it is a number that could be meant, if perhaps one out of range: others are wrong even
@@ -160,22 +165,25 @@ static int not_a_number(struct options *o, const struct option_row *row,
 	char what[100];
 
 	if (value->json)
-		return options_fail(o, "must be an integer from %u to %u, not %s", row->min,
-				    row->max, found(value->json, what, sizeof what));
-	return options_fail(o, "must be an integer from %u to %u, not '" SHOWN "'", row->min,
-			    row->max, value->text);
+		return options_fail(o, "must be an integer from %u to %u, not %s", row->range.min,
+				    row->range.max, found(value->json, what, sizeof what));
+	return options_fail(o, "must be an integer from %u to %u, not '" SHOWN "'", row->range.min,
+			    row->range.max, value->text);
 }
 
 static unsigned make_do(struct options *o, const struct option_row *row, const char *text)
 {
+	const char *normal = strrchr(options_help_line(row), '(');
 	unsigned n = lenient_number(row, text);
+	char instead[60];
 
-	if (!n && row->zero)
-		options_warn(o, "should be an integer from %u to %u, not '" SHOWN "': %s is used",
-			     row->min, row->max, text, row->zero);
+	if (!n && row->bits & OPTION_ZERO)
+		snprintf(instead, sizeof instead, "the default, %.*s,",
+			 (int)strcspn(normal + 1, ")"), normal + 1);
 	else
-		options_warn(o, "should be an integer from %u to %u, not '" SHOWN "': %u is used",
-			     row->min, row->max, text, n);
+		snprintf(instead, sizeof instead, "%u", n);
+	options_warn(o, "should be an integer from %u to %u, not '" SHOWN "': %s is used",
+		     row->range.min, row->range.max, text, instead);
 	return n;
 }
 
@@ -292,10 +300,10 @@ int options_store(struct options *o, const struct option_row *row, const struct 
 	case OPTION_CUSTOM:
 		return row->custom(o, value);
 	case OPTION_STOP:
-		o->reason->why = (enum options_why)row->min;
+		o->reason->why = (enum options_why)row->value;
 		return -1;
 	case OPTION_REFUSE:
-		return options_fatal(o, "%s", row->help);
+		return options_fatal(o, "%s", options_help_line(row));
 	case OPTION_IGNORE:
 		return 0;
 	}

@@ -22,6 +22,9 @@ bool options_takes(const struct options *options, const struct option_row *row);
 /* Whether this build lacks what the row needs. */
 bool options_lacks(const struct options *options, const struct option_row *row);
 
+/* The line of help of a row that is a flag. */
+const char *options_help_line(const struct option_row *row);
+
 void *options_field(const struct options *options, const struct option_row *row);
 
 /* Free a string of malloc(), wiped if it is a secret; it is NULL then. */

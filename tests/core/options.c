@@ -37,118 +37,38 @@ static const char *const words[] = { "low", "middle", "high", NULL };
 #define AT(field) .offset = offsetof(struct fields, field)
 
 static const struct option_row rows[] = {
-	{ .letter = 'v', .programs = ONE | TWO, .type = OPTION_BOOL, AT(verbose), .help = "talk" },
-	{ .name = "fast-open",
-	  .key = "fast_open",
-	  .programs = ONE | TWO,
-	  .type = OPTION_BOOL,
-	  AT(fast),
-	  .help = "hurry" },
-	{ .letter = 'u',
-	  .programs = ONE | TWO,
-	  .type = OPTION_SET,
-	  .min = 1,
-	  AT(mode),
-	  .help = "middle" },
+	{ OPTION_FLAG("-v", "talk"), .programs = ONE | TWO, .type = OPTION_BOOL, AT(verbose) },
+	{ OPTION_FLAG("--fast-open", "hurry"), .key = "fast_open", .programs = ONE | TWO,
+	  .type = OPTION_BOOL, AT(fast) },
+	{ OPTION_FLAG("-u", "middle"), .programs = ONE | TWO, .type = OPTION_SET, .value = 1,
+	  AT(mode) },
 	{ .key = "mode", .programs = ONE | TWO, .type = OPTION_WORD, .words = words, AT(mode) },
-	{ .letter = 'n',
-	  .name = "name",
-	  .key = "name",
-	  .programs = ONE | TWO,
-	  .type = OPTION_STRING,
-	  AT(name),
-	  .argument = "NAME",
-	  .help = "help" },
-	{ .letter = 'k',
-	  .name = "password",
-	  .key = "password",
-	  .programs = ONE | TWO,
-	  .type = OPTION_STRING,
-	  .bits = OPTION_SECRET,
-	  AT(secret),
-	  .argument = "TEXT",
-	  .help = "help" },
-	{ .letter = 't',
-	  .key = "times",
-	  .programs = ONE | TWO,
-	  .type = OPTION_NUMBER,
-	  .bits = OPTION_LENIENT | OPTION_TEXT,
-	  .max = 1000,
-	  AT(times),
-	  .argument = "N",
-	  .help = "help" },
-	{ .name = "limit",
-	  .key = "limit",
-	  .programs = ONE | TWO,
-	  .type = OPTION_NUMBER,
-	  .min = 2,
-	  .max = UINT32_MAX,
-	  AT(limit),
-	  .argument = "N",
-	  .help = "help" },
-	{ .name = "workers",
-	  .key = "workers",
-	  .programs = ONE,
-	  .type = OPTION_NUMBER,
-	  .bits = OPTION_OURS,
-	  .max = 9,
-	  AT(workers),
-	  .argument = "N",
-	  .help = "help" },
-	{ .name = "workdir",
-	  .programs = ONE,
-	  .type = OPTION_STRING,
-	  .bits = OPTION_FILLED,
-	  AT(name),
-	  .argument = "DIR",
-	  .help = "help" },
-	{ .letter = 'p',
-	  .key = "port",
-	  .programs = ONE | TWO,
-	  .type = OPTION_PORT,
-	  AT(port),
-	  .argument = "PORT",
-	  .help = "help" },
-	{ .letter = 's',
-	  .key = "list",
-	  .programs = ONE | TWO,
-	  .type = OPTION_LIST,
-	  .custom = add,
-	  AT(list),
-	  .argument = "ITEM",
-	  .help = "help" },
-	{ .name = "plugin",
-	  .key = "plugin",
-	  .needs = 4,
-	  .programs = ONE,
-	  .type = OPTION_STRING,
-	  AT(plugin),
-	  .argument = "P",
-	  .help = "help" },
-	{ .name = "plugin-opts",
-	  .programs = ONE,
-	  .type = OPTION_STRING,
-	  AT(plugin_opts),
-	  .argument = "P",
-	  .help = "help" },
+	{ OPTION_FLAG("-n, --name NAME", "help"), .key = "name", .programs = ONE | TWO,
+	  .type = OPTION_STRING, AT(name) },
+	{ OPTION_FLAG("-k, --password TEXT", "help"), .key = "password", .programs = ONE | TWO,
+	  .type = OPTION_STRING, .bits = OPTION_SECRET, AT(secret) },
+	{ OPTION_FLAG("-t N", "help"), .key = "times", .programs = ONE | TWO, .type = OPTION_NUMBER,
+	  .bits = OPTION_LENIENT | OPTION_TEXT, .range = { 0, 1000 }, AT(times) },
+	{ OPTION_FLAG("--limit N", "help"), .key = "limit", .programs = ONE | TWO,
+	  .type = OPTION_NUMBER, .range = { 2, UINT32_MAX }, AT(limit) },
+	{ OPTION_FLAG("--workers N", "help"), .key = "workers", .programs = ONE,
+	  .type = OPTION_NUMBER, .bits = OPTION_OURS, .range = { 0, 9 }, AT(workers) },
+	{ OPTION_FLAG("--workdir DIR", "help"), .programs = ONE, .type = OPTION_STRING,
+	  .bits = OPTION_FILLED, AT(name) },
+	{ OPTION_FLAG("-p PORT", "help"), .key = "port", .programs = ONE | TWO, .type = OPTION_PORT,
+	  AT(port) },
+	{ OPTION_FLAG("-s ITEM", "help"), .key = "list", .programs = ONE | TWO, .type = OPTION_LIST,
+	  .custom = add, AT(list) },
+	{ OPTION_FLAG("--plugin P", "help"), .key = "plugin", .needs = 4, .programs = ONE,
+	  .type = OPTION_STRING, AT(plugin) },
+	{ OPTION_FLAG("--plugin-opts P", "help"), .programs = ONE, .type = OPTION_STRING,
+	  AT(plugin_opts) },
 	{ .key = "two", .programs = TWO, .type = OPTION_BOOL, AT(fast) },
-	{ .letter = 'l',
-	  .programs = ONE | TWO,
-	  .type = OPTION_IGNORE,
-	  .argument = "PORT",
-	  .help = "help" },
-	{ .letter = 'h',
-	  .name = "help",
-	  .programs = ONE | TWO,
-	  .type = OPTION_STOP,
-	  .min = OPTIONS_HELP,
-	  .help = "this" },
-	{ .letter = 'A',
-	  .key = "auth",
-	  .programs = ONE | TWO,
-	  .type = OPTION_REFUSE,
-	  .bits = OPTION_HIDDEN,
-	  .help = "no more" },
+	{ OPTION_FLAG("-l PORT", "help"), .programs = ONE | TWO, .type = OPTION_IGNORE },
+	{ OPTION_FLAG("-h, --help", "this"), .programs = ONE | TWO, .type = OPTION_STOP,
+	  .value = OPTIONS_HELP },
+	{ OPTION_FLAG("-A", "no more"), .key = "auth", .programs = ONE | TWO, .type = OPTION_REFUSE,
+	  .bits = OPTION_HIDDEN },
 };
 
 static const char *program_name(unsigned bit)
@@ -232,6 +152,18 @@ static void refuses_json(const char *text, const char *why)
 	assert_int_equal(json(text), -1);
 	assert_string_equal(reason.text, why);
 	assert_int_equal(reason.why, OPTIONS_FATAL);
+}
+
+/* A long name and what the help shows behind it, in one word. */
+static void test_no_blank_in_names(void **state)
+{
+	char name[] = "x", word[] = "--limit N";
+	char *argv[] = { name, word, NULL };
+
+	(void)state;
+	begin();
+	assert_int_equal(options_flags(&options, 2, argv), -1);
+	assert_string_equal(reason.text, "Unrecognized option: --limit N");
 }
 
 static void test_flags(void **state)
@@ -533,16 +465,15 @@ static int note_flag(struct options *o, const struct option_value *value)
 	return 0;
 }
 
-#define ROW(letter_, name_, argument_)                                                    \
-	{                                                                                 \
-		.letter = letter_, .name = name_, .argument = argument_, .programs = ONE, \
-		.type = OPTION_CUSTOM, .custom = note_flag                                \
+#define ROW(flag_)                                                              \
+	{                                                                       \
+		OPTION_FLAG(flag_, ""), .programs = ONE, .type = OPTION_CUSTOM, \
+					.custom = note_flag                     \
 	}
 
 static const struct option_row same_rows[] = {
-	ROW('v', NULL, NULL),	    ROW('u', NULL, NULL),      ROW('k', "password", "X"),
-	ROW('s', NULL, "X"),	    ROW(0, "fast-open", NULL), ROW(0, "limit", "X"),
-	ROW(0, "plugin-opts", "X"), ROW(0, "plugin", "X"),
+	ROW("-v"),	    ROW("-u"),	      ROW("-k, --password X"), ROW("-s X"),
+	ROW("--fast-open"), ROW("--limit X"), ROW("--plugin-opts X"),  ROW("--plugin X"),
 };
 
 static bool by_ours(int argc, char **argv)
@@ -633,7 +564,7 @@ int main(void)
 		cmocka_unit_test(test_copy),	    cmocka_unit_test(test_precedence),
 		cmocka_unit_test(test_lenient),	    cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_help),	    cmocka_unit_test(test_lacking),
-		cmocka_unit_test(test_like_getopt),
+		cmocka_unit_test(test_like_getopt), cmocka_unit_test(test_no_blank_in_names),
 	};
 
 	begin();
