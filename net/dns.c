@@ -412,10 +412,9 @@ static int open_channel(unsigned timeout_ms)
 	if (ares_library_init_mem(ARES_LIB_INIT_ALL, take_memory, give_memory, resize_memory) !=
 	    ARES_SUCCESS)
 		return -1;
-	int status = ares_init_options(&dns.channel, &options, given | NO_QUERY_CACHE);
-	if (status != ARES_SUCCESS) {
+	if (ares_init_options(&dns.channel, &options, given | NO_QUERY_CACHE) != ARES_SUCCESS) {
 		dns.channel = NULL;
-		log_error("the resolver cannot start: %s", ares_strerror(status));
+		log_error("the resolver cannot start: no memory for DNS");
 		return -1;
 	}
 	ares_sockets_attach(&sockets, dns.channel);
