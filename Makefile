@@ -11,7 +11,7 @@ mandir ?= $(PREFIX)/share/man
 FUZZ_SECONDS ?= 20
 FUZZ_RUNS ?= 1000000
 WITHOUT_MAX := 380000
-SIZE_MAX := 466000
+SIZE_MAX := 454000
 
 OBJCOPY ?= objcopy
 LLVM_OBJCOPY ?= llvm-objcopy
@@ -135,9 +135,6 @@ else
 $(error FLAVOUR is plain, san, fuzz, static or musl, not "$(FLAVOUR)")
 endif
 
-# the static library's part, not the shared one's
-extra_objects += $(if $(and $(extra_objects),$(filter stream,$(without))),$(B)/obj/dist/static/no_salsa20.o)
-
 REALGCC ?= gcc
 link_cc ?= $(CC)
 compile = $(CC) $(ours) $(libs_cflags) $(CPPFLAGS) $(CFLAGS) -MMD -MP
@@ -212,7 +209,7 @@ $(L)/tight.ld: dist/static/tight_ld.sh
 $(L)/libmbedcrypto.a $(L)/libcares.a: $(L)/libsodium.a
 $(L)/libsodium.a: dist/static/libs.mk $(wildcard dist/static/*config.h)
 	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS=$(fixed:%=-fno-PIC) LTO="$(both)" SRC=build/src O=$(L)
-$(L)/libcmocka.a: $(L)/libsodium.a
+$(L)/libcmocka.a $(L)/libreference.a: $(L)/libsodium.a
 	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS=$(fixed:%=-fno-PIC) SRC=build/src O=$(L) $@
 endif
 
@@ -295,14 +292,15 @@ programs := $(tests:%=$(B)/tests/%)
 $(tests:%=$(B)/obj/tests/%.o): unoptimised = -O0 -U_FORTIFY_SOURCE
 
 # cmocka where the compiler has a libc of its own, and how to run what is for another CPU
-cmocka := $(if $(filter musl,$(FLAVOUR)),$(L)/libcmocka.a)
+cmocka := $(if $(filter musl,$(FLAVOUR)),$(L)/libcmocka.a $(L)/libreference.a)
+test_libs := $(if $(filter musl,$(FLAVOUR)),-lreference) $(libs)
 under = $(or $(WRAP),$(if $(cross),$(run.$(TARGET))))
 $(tests:%=$(B)/obj/tests/%.o): | $(cmocka)
 
 $(B)/tests/net/replay: private ours_ld += -Wl,--wrap=pthread_mutex_unlock
 $(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects) $(extra_objects)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
+	$(call say,LINK)$(link) -o $@ $^ $(test_libs) -lcmocka
 
 # Some of them once more, over kqueue and what comes with it; and the executable.
 ifeq ($(os)$(POLLER)$(cross),linuxepoll)
@@ -313,7 +311,7 @@ kqueue_objects := $(filter-out $(linux_only:%=$(B)/obj/%.o),$(lib_objects)) $(el
 programs += $(kqueue_programs)
 $(kqueue_programs): $(B)/tests/%-kqueue: $(B)/obj/tests/%.o $(kqueue_objects)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $^ $(libs) -lcmocka
+	$(call say,LINK)$(link) -o $@ $^ $(test_libs) -lcmocka
 $(B)/tests/kqueue/ss: $(B)/obj/ss.o $(kqueue_objects) $(extra_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(libs)
@@ -327,9 +325,9 @@ endif
 .PHONY: bench-crypto
 bench-crypto: $(B)/tests/bench/crypto
 	@$(B)/tests/bench/crypto $(METHODS)
-$(B)/tests/bench/crypto: $(B)/obj/tests/bench/crypto.o $(lib_objects) $(extra_objects)
+$(B)/tests/bench/crypto: $(B)/obj/tests/bench/crypto.o $(lib_objects) $(extra_objects) | $(cmocka)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $^ $(libs)
+	$(call say,LINK)$(link) -o $@ $^ $(test_libs)
 
 # What access control lists cost: LISTS="x.acl ..." instead of the published ones.
 .PHONY: bench-acl

@@ -11,20 +11,13 @@
 #include <sodium.h>
 #include <strings.h>
 
-enum { METHODS = GCM_KEYS + CHACHAS, CHOICES = 2 };
+enum { METHODS = GCM_KEYS + CHACHAS };
 
-/* The libraries' and the portable ones. The first GCM_KEYS rows are those of gcm_levels, too, and
- * the other CHACHAS those of chacha_levels. */
-static const struct aead *const methods[METHODS][CHOICES] = {
-	{ &aead_mbedtls_aes128gcm },
-	{ &aead_mbedtls_aes192gcm },
-	{ &aead_sodium_aes256gcm, &aead_mbedtls_aes256gcm },
-	{ &aead_sodium_chacha20, &aead_chacha20 },
-	{ &aead_sodium_xchacha20, &aead_xchacha20 },
-	{ &aead_chacha8 },
-	{ &aead_chacha12 },
-	{ &aead_xchacha8 },
-	{ &aead_xchacha12 },
+/* Those that run anywhere; the last level of chacha_levels does so, too. */
+static const struct aead *const gcms[GCM_KEYS] = {
+	&aead_mbedtls_aes128gcm,
+	&aead_mbedtls_aes192gcm,
+	&aead_mbedtls_aes256gcm,
 };
 
 int crypto_open(void)
@@ -51,17 +44,17 @@ static const struct aead *choose(unsigned method, const char *implementation)
 	for (; *levels; levels++)
 		if (serves(*levels + at, implementation))
 			return *levels + at;
-	for (unsigned i = 0; i < CHOICES && methods[method][i]; i++)
-		if (serves(methods[method][i], implementation))
-			return methods[method][i];
-	return NULL;
+	return method < GCM_KEYS && serves(gcms[method], implementation) ? gcms[method] : NULL;
 }
 
 const struct aead *aead_find_implementation(const char *name, const char *implementation)
 {
-	for (unsigned i = 0; i < METHODS; i++)
-		if (strcasecmp(name, methods[i][0]->name) == 0)
+	for (unsigned i = 0; i < METHODS; i++) {
+		const struct aead *any = i < GCM_KEYS ? gcms[i] : chacha_levels[0] + (i - GCM_KEYS);
+
+		if (strcasecmp(name, any->name) == 0)
 			return choose(i, implementation);
+	}
 	return NULL;
 }
 

@@ -24,7 +24,7 @@ struct aead_context {
 
 struct aead {
 	const char *name;	    /* "aes-256-gcm" */
-	const char *implementation; /* "libsodium", "mbedtls", "own" */
+	const char *implementation; /* "avx2", "mbedtls", "own" */
 	unsigned char key;	    /* bytes */
 	unsigned char nonce;	    /* bytes */
 
@@ -57,12 +57,7 @@ const struct aead *aead_find_implementation(const char *name, const char *implem
 /* The i-th method, for listing; NULL after the last. */
 const struct aead *aead_list(unsigned i);
 
-/* The implementations that aead.c chooses from. */
-extern const struct aead aead_sodium_aes256gcm;
-extern const struct aead aead_sodium_chacha20;
-extern const struct aead aead_sodium_xchacha20;
-extern const struct aead aead_chacha8, aead_chacha12, aead_xchacha8, aead_xchacha12;
-extern const struct aead aead_chacha20, aead_xchacha20;
+/* Those of AES-GCM that run anywhere. */
 extern const struct aead aead_mbedtls_aes128gcm;
 extern const struct aead aead_mbedtls_aes192gcm;
 extern const struct aead aead_mbedtls_aes256gcm;

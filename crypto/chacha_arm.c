@@ -1,6 +1,6 @@
 /*
- * ChaCha-Poly1305 on 64-bit ARM, whose every CPU has NEON: four blocks at a time, and two of
- * Poly1305. Reached through aead.c's table. libsodium has only plain C here.
+ * ChaCha-Poly1305, ChaCha20 and Salsa20 on 64-bit ARM, whose every CPU has NEON: four blocks at a
+ * time, and two of Poly1305. Reached through aead.c's table and stream_chacha.c.
  */
 #include <arm_neon.h>
 
@@ -26,6 +26,7 @@
 
 #include "crypto/poly1305_lanes.h"
 #include "crypto/chacha_lanes.h"
+#include "crypto/stream_lanes.h"
 
 INLINE void turn(unsigned char *to, const unsigned char *from, unsigned j, const quads t[4])
 {

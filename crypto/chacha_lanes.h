@@ -1,17 +1,19 @@
 /*
  * ChaCha-Poly1305 in vectors: a template, included by each file that is one width of one
- * architecture (crypto/chacha_x86.c, crypto/chacha_arm.c). It makes LANES blocks of key stream at a
- * time, one in each lane. 8, 12 and 20 rounds, short and long nonces go through the same code.
+ * architecture (crypto/chacha_x86.c, crypto/chacha_arm.c ...). It makes LANES blocks of key stream at
+ * a time, one in each lane. 8, 12 and 20 rounds, short and long nonces go through the same code.
  *
  * The including file includes what sums before it: crypto/poly1305_beside.h, which does so while key
- * stream is made, or crypto/poly1305_lanes.h, over text that is still in the nearest cache.
+ * stream is made, or crypto/poly1305_lanes.h or crypto/poly1305_plain.h, over text that is still in
+ * the nearest cache.
  *
  * The including file defines
- *	LANES		how many words of 32 bits make a vector
+ *	LANES		how many words of 32 bits make a vector; 1 where there are none
  *	TARGET		the attribute under which functions may use the instructions, or nothing
  *	ROTATE(x, bits)	each word of x turned left
  *	ROTATE_16(x)	by 16
  *	ROTATE_8(x)	by 8
+ * and with more than one lane
  *	LOW_32(a, b)	in each 16 bytes: the words of the low halves of a and b, in turn
  *	HIGH_32(a, b)	of the high halves
  *	LOW_64(a, b)	in each 16 bytes: the low half of a, then that of b
@@ -33,8 +35,7 @@ enum { KEY = 32, BLOCK = 64, STRIP = LANES * BLOCK };
 /* What key stream is taken from by itself. */
 static const unsigned char zeros[STRIP];
 
-/* to = from ^ the key stream of blocks j, j + 4 ... of a strip: 16 bytes of each in each t[i]. */
-INLINE void turn(unsigned char *to, const unsigned char *from, unsigned j, const quads t[4]);
+static const uint32_t constants[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
 
 INLINE void quarter(words x[16], unsigned a, unsigned b, unsigned c, unsigned d)
 {
@@ -85,24 +86,36 @@ struct stream {
 INLINE void stream_begin(struct stream *stream, const unsigned char *key,
 			 const unsigned char last[16], unsigned rounds)
 {
-	static const uint32_t constants[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
 	for (unsigned i = 0; i < 16; i++)
 		stream->start[i] = (words){ 0 } + (i < 4    ? constants[i]
 						   : i < 12 ? get_u32le(key + 4 * (i - 4))
 							    : get_u32le(last + 4 * (i - 12)));
-	for (unsigned lane = 0; lane < LANES; lane++)
-		stream->start[12][lane] += lane;
+	stream->start[12] += count();
 	stream->rounds = rounds;
 }
 
-INLINE void make_strip(struct stream *stream, unsigned char *to, const unsigned char *from,
-		       struct feed *feed)
+#if LANES == 1
+
+/* to = from ^ (x + start) */
+INLINE void put_strip(const struct stream *stream, words x[16], unsigned char *to,
+		      const unsigned char *from)
 {
-	words x[16];
+	UNROLLED
+	for (unsigned i = 0; i < 16; i++)
+		put_u32le(to + 4 * i, get_u32le(from + 4 * i) ^ (x[i] + stream->start[i]));
+}
+
+#else
+
+/* to = from ^ the key stream of blocks j, j + 4 ... of a strip: 16 bytes of each in each t[i]. */
+INLINE void turn(unsigned char *to, const unsigned char *from, unsigned j, const quads t[4]);
+
+/* to = from ^ (x + start), block after block */
+INLINE void put_strip(const struct stream *stream, words x[16], unsigned char *to,
+		      const unsigned char *from)
+{
 	quads t[4][4]; /* [block][quarter of it] */
 
-	memcpy(x, stream->start, sizeof x);
-	permute(x, stream->rounds, feed);
 	UNROLLED
 	for (unsigned i = 0; i < 16; i++)
 		x[i] += stream->start[i];
@@ -121,6 +134,18 @@ INLINE void make_strip(struct stream *stream, unsigned char *to, const unsigned 
 	UNROLLED
 	for (unsigned j = 0; j < 4; j++)
 		turn(to, from, j, t[j]);
+}
+
+#endif
+
+INLINE void make_strip(struct stream *stream, unsigned char *to, const unsigned char *from,
+		       struct feed *feed)
+{
+	words x[16];
+
+	memcpy(x, stream->start, sizeof x);
+	permute(x, stream->rounds, feed);
+	put_strip(stream, x, to, from);
 	stream->start[12] += LANES;
 }
 
@@ -155,7 +180,7 @@ static TARGET void derive(const unsigned char *key, const unsigned char nonce[16
 		uint32_t first = get_u32le(bytes + 4 * i);
 		uint32_t last = get_u32le(bytes + 48 + 4 * i);
 
-		put_u32le(to + 4 * i, first - stream.start[i][0]);
+		put_u32le(to + 4 * i, first - constants[i]);
 		put_u32le(to + 16 + 4 * i, last - get_u32le(nonce + 4 * i));
 	}
 	sodium_memzero(bytes, sizeof bytes);
@@ -207,7 +232,7 @@ static TARGET void pass(struct passage *passage, const unsigned char *key,
 			size_t ad_len, unsigned char *text, size_t n, unsigned char tag[AEAD_TAG])
 {
 	unsigned char last[16] = { 0 };
-	size_t left = n, take = n < STRIP - BLOCK ? n : STRIP - BLOCK;
+	size_t left = n, room = STRIP - BLOCK, take = n < room ? n : room;
 
 	memcpy(last + 4, nonce, 12);
 	stream_begin(&passage->stream, key, last, rounds);
@@ -254,16 +279,5 @@ static TARGET int open(const unsigned char *key, const unsigned char *nonce, uns
 }
 
 #include "crypto/chacha_methods.h"
-
-/* In the order of crypto/chacha.h. */
-#define CHACHA_METHODS(label, runs)                                \
-	{                                                          \
-		CHACHA_METHOD(chacha20, 12, label, runs),          \
-			CHACHA_METHOD(xchacha20, 24, label, runs), \
-			CHACHA_METHOD(chacha8, 12, label, runs),   \
-			CHACHA_METHOD(chacha12, 12, label, runs),  \
-			CHACHA_METHOD(xchacha8, 24, label, runs),  \
-			CHACHA_METHOD(xchacha12, 24, label, runs), \
-	}
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * What every form of ChaCha-Poly1305 makes of its three functions: the methods, of 8, 12 and 20
  * rounds, with 12-byte nonces and, as XChaCha, with 24-byte ones. Nothing is expanded: the context
- * holds the key as it is.
+ * holds the key as it is, and how many rounds the method has.
  *
  * The including file has defined
  *	KEY	32
@@ -17,9 +17,36 @@
 #include <sodium.h>
 #include <string.h>
 
-static void expand(struct aead_context *context, const unsigned char *key)
+static void expand_8(struct aead_context *context, const unsigned char *key)
 {
 	memcpy(context->bytes, key, KEY);
+	context->bytes[KEY] = 8;
+}
+
+static void expand_12(struct aead_context *context, const unsigned char *key)
+{
+	memcpy(context->bytes, key, KEY);
+	context->bytes[KEY] = 12;
+}
+
+static void expand_20(struct aead_context *context, const unsigned char *key)
+{
+	memcpy(context->bytes, key, KEY);
+	context->bytes[KEY] = 20;
+}
+
+static void short_seal(const struct aead_context *context, const unsigned char *nonce,
+		       const void *ad, size_t ad_len, unsigned char *text, size_t n,
+		       unsigned char tag[AEAD_TAG])
+{
+	seal(context->bytes, nonce, context->bytes[KEY], ad, ad_len, text, n, tag);
+}
+
+static int short_open(const struct aead_context *context, const unsigned char *nonce,
+		      const void *ad, size_t ad_len, unsigned char *text, size_t n,
+		      const unsigned char tag[AEAD_TAG])
+{
+	return open(context->bytes, nonce, context->bytes[KEY], ad, ad_len, text, n, tag);
 }
 
 /* XChaCha: the nonce's first 16 bytes make another key, its last 8 the nonce. */
@@ -31,57 +58,47 @@ static void extend(const unsigned char *key, const unsigned char nonce[24], unsi
 	memcpy(short_nonce + 4, nonce + 16, 8);
 }
 
-static void xseal(const unsigned char *key, const unsigned char *nonce, unsigned rounds,
-		  const void *ad, size_t ad_len, unsigned char *text, size_t n, unsigned char *tag)
+static void long_seal(const struct aead_context *context, const unsigned char *nonce,
+		      const void *ad, size_t ad_len, unsigned char *text, size_t n,
+		      unsigned char tag[AEAD_TAG])
 {
-	unsigned char subkey[KEY], short_nonce[12];
+	unsigned char subkey[KEY], short_nonce[12], rounds = context->bytes[KEY];
 
-	extend(key, nonce, rounds, subkey, short_nonce);
+	extend(context->bytes, nonce, rounds, subkey, short_nonce);
 	seal(subkey, short_nonce, rounds, ad, ad_len, text, n, tag);
 	sodium_memzero(subkey, sizeof subkey);
 }
 
-static int xopen(const unsigned char *key, const unsigned char *nonce, unsigned rounds,
-		 const void *ad, size_t ad_len, unsigned char *text, size_t n,
-		 const unsigned char *tag)
+static int long_open(const struct aead_context *context, const unsigned char *nonce, const void *ad,
+		     size_t ad_len, unsigned char *text, size_t n,
+		     const unsigned char tag[AEAD_TAG])
 {
-	unsigned char subkey[KEY], short_nonce[12];
+	unsigned char subkey[KEY], short_nonce[12], rounds = context->bytes[KEY];
 	int result;
 
-	extend(key, nonce, rounds, subkey, short_nonce);
+	extend(context->bytes, nonce, rounds, subkey, short_nonce);
 	result = open(subkey, short_nonce, rounds, ad, ad_len, text, n, tag);
 	sodium_memzero(subkey, sizeof subkey);
 	return result;
 }
 
-/* The functions of struct aead for one number of rounds and one length of nonces. */
-#define VARIANT(name, seal_any, open_any, rounds)                                               \
-	static void name##_seal(const struct aead_context *context, const unsigned char *nonce, \
-				const void *ad, size_t ad_len, unsigned char *text, size_t n,   \
-				unsigned char tag[AEAD_TAG])                                    \
-	{                                                                                       \
-		seal_any(context->bytes, nonce, rounds, ad, ad_len, text, n, tag);              \
-	}                                                                                       \
-	static int name##_open(const struct aead_context *context, const unsigned char *nonce,  \
-			       const void *ad, size_t ad_len, unsigned char *text, size_t n,    \
-			       const unsigned char tag[AEAD_TAG])                               \
-	{                                                                                       \
-		return open_any(context->bytes, nonce, rounds, ad, ad_len, text, n, tag);       \
+/* One of struct aead; `runs` says whether this CPU can. */
+#define CHACHA_METHOD(method, rounds, nonce_len, length, label, runs)                  \
+	{                                                                              \
+		.name = #method "-ietf-poly1305", .implementation = label, .key = KEY, \
+		.nonce = nonce_len, .available = runs, .expand = expand_##rounds,      \
+		.seal = length##_seal, .open = length##_open,                          \
 	}
 
-VARIANT(chacha8, seal, open, 8)
-VARIANT(chacha12, seal, open, 12)
-VARIANT(chacha20, seal, open, 20)
-VARIANT(xchacha8, xseal, xopen, 8)
-VARIANT(xchacha12, xseal, xopen, 12)
-VARIANT(xchacha20, xseal, xopen, 20)
-
-/* One of struct aead; `runs` says whether this CPU can. */
-#define CHACHA_METHOD(method, nonce_len, label, runs)                                           \
-	{                                                                                       \
-		.name = #method "-ietf-poly1305", .implementation = label, .key = KEY,          \
-		.nonce = nonce_len, .available = runs, .expand = expand, .seal = method##_seal, \
-		.open = method##_open,                                                          \
+/* In the order of crypto/chacha.h. */
+#define CHACHA_METHODS(label, runs)                                          \
+	{                                                                    \
+		CHACHA_METHOD(chacha20, 20, 12, short, label, runs),         \
+			CHACHA_METHOD(xchacha20, 20, 24, long, label, runs), \
+			CHACHA_METHOD(chacha8, 8, 12, short, label, runs),   \
+			CHACHA_METHOD(chacha12, 12, 12, short, label, runs), \
+			CHACHA_METHOD(xchacha8, 8, 24, long, label, runs),   \
+			CHACHA_METHOD(xchacha12, 12, 24, long, label, runs), \
 	}
 
 #endif

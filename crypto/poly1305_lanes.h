@@ -165,37 +165,7 @@ static TARGET void mac_add(struct mac *mac, const unsigned char *text, size_t n)
 	poly1305_add(&mac->one, text + whole, n - whole);
 }
 
-/* The sum is not made beside the key stream, but before it. */
-struct feed {
-	bool unused;
-};
-
-INLINE struct feed mac_feed(struct mac *mac, const unsigned char *text, size_t n, unsigned rounds)
-{
-	(void)rounds;
-	mac_add(mac, text, n);
-	return (struct feed){ .unused = true };
-}
-
-INLINE void mac_fed(struct mac *mac, const struct feed *feed)
-{
-	(void)mac, (void)feed;
-}
-
-INLINE void feed_one(struct feed *feed)
-{
-	(void)feed;
-}
-
-INLINE void feed_more(struct feed *feed)
-{
-	(void)feed;
-}
-
-INLINE void feed_rest(struct feed *feed)
-{
-	(void)feed;
-}
+#include "crypto/poly1305_before.h"
 
 static TARGET void mac_finish(struct mac *mac, size_t ad_len, size_t n,
 			      unsigned char tag[POLY1305_TAG])

@@ -4,6 +4,7 @@
 #include "crypto/random.h"
 
 #include "core/pages.h"
+#include "crypto/stream_words.h"
 
 #include <sodium.h>
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 
 enum {
-	KEY = crypto_stream_chacha20_KEYBYTES,
+	KEY = 32,
 	STOCK = 1024,  /* bytes made at a time, the next key first */
 	REFILLS = 1024 /* until the kernel is asked for a key again */
 };
@@ -36,7 +37,7 @@ void random_open(void)
 
 static void refill(void)
 {
-	static const unsigned char nonce[crypto_stream_chacha20_NONCEBYTES];
+	static const unsigned char nonce[8];
 	unsigned char key[KEY];
 
 	if (stock->refills == 0) {
@@ -45,7 +46,8 @@ static void refill(void)
 	} else {
 		memcpy(key, stock->bytes, sizeof key);
 	}
-	crypto_stream_chacha20(stock->bytes, STOCK, nonce, key);
+	memset(stock->bytes, 0, STOCK);
+	chacha20_xor(key, nonce, 0, 0, stock->bytes, STOCK);
 	stock->left = STOCK - KEY;
 	stock->refills--;
 	sodium_memzero(key, sizeof key);

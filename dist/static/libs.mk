@@ -27,8 +27,15 @@ $(SRC)/.done:
 flags = $(OPT) -fPIC -ffunction-sections -fdata-sections -fstack-protector-strong \
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -ffile-prefix-map=$(SRC)=. -w $(CFLAGS)
 
-# libsodium: the primitives used (SHA-256 by tests only), and what sodium_init() touches
+# libsodium: the primitives used, and what sodium_init() touches
 sodium_files := \
+	crypto_shorthash/crypto_shorthash.c crypto_shorthash/siphash24/shorthash_siphash24.c \
+	crypto_shorthash/siphash24/ref/shorthash_siphash24_ref.c \
+	crypto_verify/sodium/verify.c \
+	randombytes/randombytes.c randombytes/sysrandom/randombytes_sysrandom.c \
+	sodium/core.c sodium/runtime.c sodium/utils.c sodium/version.c sodium/codecs.c
+# and what tests compare ours with
+reference_files := \
 	crypto_aead/chacha20poly1305/sodium/aead_chacha20poly1305.c \
 	crypto_aead/xchacha20poly1305/sodium/aead_xchacha20poly1305.c \
 	crypto_aead/aes256gcm/aesni/aead_aes256gcm_aesni.c \
@@ -36,27 +43,21 @@ sodium_files := \
 	crypto_onetimeauth/poly1305/onetimeauth_poly1305.c \
 	crypto_onetimeauth/poly1305/donna/poly1305_donna.c \
 	crypto_onetimeauth/poly1305/sse2/poly1305_sse2.c \
-	crypto_shorthash/crypto_shorthash.c crypto_shorthash/siphash24/shorthash_siphash24.c \
-	crypto_shorthash/siphash24/ref/shorthash_siphash24_ref.c \
 	crypto_stream/chacha20/stream_chacha20.c crypto_stream/chacha20/ref/chacha20_ref.c \
 	crypto_stream/chacha20/dolbeau/chacha20_dolbeau-ssse3.c \
 	crypto_stream/salsa20/stream_salsa20.c crypto_stream/salsa20/ref/salsa20_ref.c \
 	crypto_stream/salsa20/xmm6int/salsa20_xmm6int-sse2.c \
 	crypto_stream/salsa20/xmm6/salsa20_xmm6.c \
-	crypto_hash/sha256/hash_sha256.c crypto_hash/sha256/cp/hash_sha256_cp.c \
-	crypto_verify/sodium/verify.c \
-	randombytes/randombytes.c randombytes/sysrandom/randombytes_sysrandom.c \
-	sodium/core.c sodium/runtime.c sodium/utils.c sodium/version.c sodium/codecs.c
+	crypto_hash/sha256/hash_sha256.c crypto_hash/sha256/cp/hash_sha256_cp.c
 
 # mbedtls: every file guards itself, so mbedtls_config.h alone decides
 mbedtls_files := $(notdir $(wildcard $(mbedtls)/library/*.c))
 cares_files := $(patsubst $(cares)/src/lib/%,%,$(filter-out %/windows_port.c %/ares_android.c,\
 	$(sort $(wildcard $(cares)/src/lib/*.c $(cares)/src/lib/*/*.c))))
 
-# ciphers are not where to save bytes, but Salsa20, which few still use, can do without vectors
+# ciphers are not where to save bytes, and what is compared with is to be as fast as it can
 $(O)/sodium/crypto_stream/%.o $(O)/sodium/crypto_onetimeauth/%.o: OPT := -O2
 $(addprefix $(O)/mbedtls/,aes.o aesni.o): OPT := -O2
-$(O)/sodium/crypto_stream/salsa20/stream_salsa20.o: target := -DNO_VECTORS
 $(O)/cares/%.o: OPT += $(LTO)
 
 # clang ignores libsodium's '#pragma GCC target', so the instruction sets are named per file
@@ -109,6 +110,10 @@ $(O)/libsodium.a: $(O)/sodium/picks.o $(sodium_files:%.c=$(O)/sodium/%.o)
 $(O)/libmbedcrypto.a: $(mbedtls_files:%.c=$(O)/mbedtls/%.o)
 	$(archive)
 $(O)/libcares.a: $(cares_files:%.c=$(O)/cares/%.o)
+	$(archive)
+
+# for the tests alone; before libsodium.a, whose stand-ins give way
+$(O)/libreference.a: $(reference_files:%.c=$(O)/sodium/%.o)
 	$(archive)
 
 # for the unit tests: what its configure would have found on any C library of ours

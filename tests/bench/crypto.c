@@ -8,6 +8,7 @@
  */
 #include "crypto/aead.h"
 #include "crypto/aes_streams.h"
+#include "tests/sodium.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -23,8 +24,8 @@ enum {
 	TEXT_MAX = 65535,
 };
 
-static const char *const implementations[] = { "vaes-512", "vaes-256",	"aes-ni",  "armv8", "avx2",
-					       "neon",	   "libsodium", "mbedtls", "own" };
+static const char *const implementations[] = { "vaes-512", "vaes-256", "aes-ni",  "armv8", "avx2",
+					       "sse2",	   "neon",     "mbedtls", "own" };
 
 enum { IMPLEMENTATIONS = sizeof implementations / sizeof implementations[0] };
 
@@ -43,6 +44,51 @@ static unsigned char text[TEXT_MAX], tag[AEAD_TAG];
 static const unsigned char key[AEAD_KEY_MAX] = { 1 }, nonce[AEAD_NONCE_MAX] = { 2 };
 static struct aead_context context;
 static _Alignas(16) unsigned char schedule[STREAM_SCHEDULE_MAX], extra[STREAM_EXTRA_MAX];
+
+/* libsodium's streams, as far as a text from the beginning needs. */
+
+static void sodium_begin(const struct stream *self, const void *key, struct stream_state *state,
+			 const unsigned char *iv)
+{
+	(void)key;
+	memcpy(state->block, iv, self->iv);
+}
+
+static void sodium_keep(const struct stream *self, void *to, const unsigned char *bytes)
+{
+	(void)self;
+	memcpy(to, bytes, 32);
+}
+
+static void sodium_chacha(const struct stream *self, const void *key_bytes,
+			  struct stream_state *state, unsigned char *bytes, size_t n)
+{
+	(void)self;
+	crypto_stream_chacha20_xor_ic(bytes, bytes, n, state->block, 0, key_bytes);
+}
+
+static void sodium_salsa(const struct stream *self, const void *key_bytes,
+			 struct stream_state *state, unsigned char *bytes, size_t n)
+{
+	(void)self;
+	crypto_stream_salsa20_xor_ic(bytes, bytes, n, state->block, 0, key_bytes);
+}
+
+static const struct stream_kind sodium_kinds[] = {
+	{ .expand = sodium_keep,
+	  .begin = sodium_begin,
+	  .encrypt = sodium_chacha,
+	  .decrypt = sodium_chacha },
+	{ .expand = sodium_keep,
+	  .begin = sodium_begin,
+	  .encrypt = sodium_salsa,
+	  .decrypt = sodium_salsa },
+};
+
+static const struct stream sodium_streams[] = {
+	{ "chacha20", 32, 8, &sodium_kinds[0], NULL },
+	{ "salsa20", 32, 8, &sodium_kinds[1], NULL },
+};
 
 /* One of the two. */
 struct candidate {
@@ -139,7 +185,7 @@ static bool wanted(const char *name, char **names)
 
 static unsigned gather_aeads(unsigned n, char **names)
 {
-	const struct aead *method;
+	const struct aead *method, *sodium;
 
 	for (unsigned m = 0; (method = aead_list(m)); m++) {
 		if (!wanted(method->name, names))
@@ -151,6 +197,9 @@ static unsigned gather_aeads(unsigned n, char **names)
 			if (aead)
 				candidates[n++].aead = aead;
 		}
+		sodium = sodium_find(method->name);
+		if (sodium && n < CANDIDATES)
+			candidates[n++].aead = sodium;
 	}
 	return n;
 }
@@ -175,6 +224,8 @@ static unsigned gather_streams(unsigned n, char **names)
 			n = gather_stream(n, &aes_levels[i][m], names);
 	for (unsigned m = AES_STREAMS; stream_list(m); m++)
 		n = gather_stream(n, stream_list(m), names);
+	for (unsigned m = 0; m < sizeof sodium_streams / sizeof sodium_streams[0]; m++)
+		n = gather_stream(n, &sodium_streams[m], names);
 	return n;
 }
 
@@ -195,7 +246,9 @@ static void print(struct candidate *c)
 		printf("%-25s%-10s", c->aead->name, c->aead->implementation);
 	else
 		printf("%-25s%-10s", c->stream->name,
-		       c->stream->cipher ? c->stream->cipher->implementation : "");
+		       c->stream->cipher			? c->stream->cipher->implementation
+		       : c->stream->kind->begin == sodium_begin ? "libsodium"
+								: "");
 	for (unsigned task = 0; task < TASKS; task++) {
 		qsort(c->picos[task], ROUNDS, sizeof c->picos[task][0], compare);
 		show(c->picos[task][ROUNDS / 2], task);

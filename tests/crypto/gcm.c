@@ -78,7 +78,7 @@ static void like_portable(void **state)
 static void like_libsodium(void **state)
 {
 	(void)state;
-	if (!aead_find_implementation("aes-256-gcm", "libsodium")) {
+	if (!sodium_find("aes-256-gcm")) {
 		print_message("skipped: libsodium has no AES-256-GCM on this CPU\n");
 		skip();
 	}

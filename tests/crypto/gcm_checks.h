@@ -9,8 +9,8 @@
 #include "tests/unit.h"
 
 #include "crypto/aead.h"
+#include "tests/sodium.h"
 
-#include <sodium.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -66,7 +66,7 @@ static void check_portable(const struct aead *aead)
 
 static void check_libsodium(const struct aead *aead)
 {
-	const struct aead *other = aead_find_implementation(aead->name, "libsodium");
+	const struct aead *other = sodium_find(aead->name);
 
 	if (other)
 		compare(aead, other);

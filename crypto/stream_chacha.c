@@ -1,23 +1,23 @@
 /*
- * Salsa20 and ChaCha20 by libsodium, as streams: state->at / 64 is the block, and the nonce stays.
- * Reached through stream.c's table.
+ * The methods of Salsa20 and ChaCha20: state->at / 64 is the block, and the nonce stays. Reached
+ * through stream.c's table.
  *
  * All ChaChas are the one with a 64-bit counter, whose upper half is where RFC 8439 has the first
  * word of its nonce: starting there, its stream is the same for the 256 GB that its own counter
- * lasts, and goes on after them (libsodium's function for it ends the process).
+ * lasts, and goes on after them.
  */
 #include "crypto/stream.h"
 
 #include "core/bytes.h"
+#include "crypto/stream_words.h"
 
 #include <sodium.h>
 #include <string.h>
 
 enum { KEY = 32, BLOCK = 64 };
 
-/* libsodium's: out = in ^ stream from block number `first` on. */
-typedef int xor_from(unsigned char *out, const unsigned char *in, unsigned long long n,
-		     const unsigned char *nonce, uint64_t first, const unsigned char *key);
+typedef void xor_from(const unsigned char *key, const unsigned char *nonce, uint64_t block,
+		      size_t skip, unsigned char *text, size_t n);
 
 static void keep_key(const struct stream *self, void *schedule, const unsigned char *key)
 {
@@ -36,37 +36,22 @@ static void begin(const struct stream *self, const void *schedule, struct stream
 static void next(xor_from *from, const unsigned char *key, const unsigned char *nonce,
 		 uint64_t base, struct stream_state *state, unsigned char *text, size_t n)
 {
-	uint64_t block = base + state->at / BLOCK;
-	size_t used = state->at % BLOCK;
-
+	from(key, nonce, base + state->at / BLOCK, state->at % BLOCK, text, n);
 	state->at += n;
-	if (used > 0) {
-		unsigned char rest[BLOCK] = { 0 };
-		size_t take = n < BLOCK - used ? n : BLOCK - used;
-
-		memcpy(rest + used, text, take);
-		from(rest, rest, BLOCK, nonce, block++, key);
-		memcpy(text, rest + used, take);
-		sodium_memzero(rest, sizeof rest);
-		text += take;
-		n -= take;
-	}
-	if (n > 0)
-		from(text, text, n, nonce, block, key);
 }
 
 static void salsa20(const struct stream *self, const void *schedule, struct stream_state *state,
 		    unsigned char *text, size_t n)
 {
 	(void)self;
-	next(crypto_stream_salsa20_xor_ic, schedule, state->block, 0, state, text, n);
+	next(salsa20_xor, schedule, state->block, 0, state, text, n);
 }
 
 static void chacha20(const struct stream *self, const void *schedule, struct stream_state *state,
 		     unsigned char *text, size_t n)
 {
 	(void)self;
-	next(crypto_stream_chacha20_xor_ic, schedule, state->block, 0, state, text, n);
+	next(chacha20_xor, schedule, state->block, 0, state, text, n);
 }
 
 static void chacha20_ietf(const struct stream *self, const void *schedule,
@@ -75,7 +60,7 @@ static void chacha20_ietf(const struct stream *self, const void *schedule,
 	uint64_t base = (uint64_t)get_u32le(state->block) << 32;
 
 	(void)self;
-	next(crypto_stream_chacha20_xor_ic, schedule, state->block + 4, base, state, text, n);
+	next(chacha20_xor, schedule, state->block + 4, base, state, text, n);
 }
 
 static void xchacha20(const struct stream *self, const void *schedule, struct stream_state *state,
@@ -84,8 +69,8 @@ static void xchacha20(const struct stream *self, const void *schedule, struct st
 	unsigned char subkey[KEY];
 
 	(void)self;
-	crypto_core_hchacha20(subkey, state->block, schedule, NULL);
-	next(crypto_stream_chacha20_xor_ic, subkey, state->block + 16, 0, state, text, n);
+	hchacha20(schedule, state->block, subkey);
+	next(chacha20_xor, subkey, state->block + 16, 0, state, text, n);
 	sodium_memzero(subkey, sizeof subkey);
 }
 
