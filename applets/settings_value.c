@@ -9,6 +9,7 @@
 #include "applets/settings.h"
 #include "core/workers.h"
 #include "net/nameservers.h"
+#include "net/socket_pace.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -190,6 +191,19 @@ int value_nameserver(struct options *o, const struct option_value *value)
 		return -1;
 	if (nameservers_list(&list, text) < 0)
 		return options_fail(o, "must be a list of ip[:port],... not '%.60s'", text);
+	return 0;
+}
+
+int value_congestion(struct options *o, const struct option_value *value)
+{
+	const char *text = options_text(o, value, "a string");
+
+	if (!text)
+		return -1;
+	if (!socket_pace_may(text))
+		return options_fail(o,
+				    "must be 'system' or what its kernel lets us have, not '%.60s'",
+				    text);
 	return 0;
 }
 

@@ -29,6 +29,7 @@ int value_source6(struct options *options, const struct option_value *value);
 int value_prefix(struct options *options, const struct option_value *value);
 int value_padding(struct options *options, const struct option_value *value);
 int value_nameserver(struct options *options, const struct option_value *value);
+int value_congestion(struct options *options, const struct option_value *value);
 int value_memory_limit(struct options *options, const struct option_value *value);
 int value_workers(struct options *options, const struct option_value *value);
 int value_dscp(struct options *options, const struct option_value *value);

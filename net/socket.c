@@ -264,8 +264,7 @@ static int set_near(int fd, const struct sockaddr *address, const struct socket_
 		fall_back(EXTRA_FAST_LISTEN);
 	set_buffers(fd, options->near_sndbuf, options->near_rcvbuf);
 	set_manners(fd, options);
-	if (options->unpaced)
-		socket_unpace(fd, address);
+	socket_pace(fd, address, options);
 	return options->transparent ? origdst_allow(fd, address->sa_family, !v6only) : 0;
 }
 
@@ -360,8 +359,7 @@ int socket_connect(const struct sockaddr *address, socklen_t len,
 	set_dscp(fd, address->sa_family, options->dscp);
 	set_no_delay(fd, options);
 	set_buffers(fd, options->far_sndbuf, options->far_rcvbuf);
-	if (options->unpaced)
-		socket_unpace(fd, address);
+	socket_pace(fd, address, options);
 	if (early)
 		expect_early(fd, options);
 	*connected = connect(fd, address, len) == 0;

@@ -14,7 +14,6 @@
 struct socket_options {
 	bool no_delay;	  /* TCP_NODELAY; on by default */
 	bool fast_open;	  /* TFO: listening, and connecting with the first bytes */
-	bool unpaced;	  /* what stays within this machine (net/socket_pace.h) */
 	bool multipath;	  /* MPTCP */
 	bool near_single; /* but not for what is accepted */
 	bool reuse_port;  /* share the port with any process of this user that does so */
@@ -25,9 +24,11 @@ struct socket_options {
 	unsigned mark;			 /* SO_MARK of what we open; 0: none */
 	int dscp;			 /* 0..63 of what we open; -1: none */
 	const char *interface;		 /* SO_BINDTODEVICE of what we open; NULL: none */
+	const char *congestion;		 /* see socket_pace.h; NULL: as it chooses */
 	struct address source4, source6; /* bind what we open to; family 0: none */
 	bool transparent;		 /* accept connections to others' addresses */
 	bool transparent_datagrams;	 /* take datagrams to others' addresses */
+	bool unpaced;			 /* what stays within this machine (socket_pace.h) */
 };
 
 /* Which of the options that say where traffic goes this system has nothing like: a sentence. NULL: none. */

@@ -11,21 +11,44 @@
 #include <unistd.h>
 
 static const char paced[] = "bbr"; /* and what they call its successors */
-static const char unpaced[] = "reno";
 
-bool socket_system_paces(void)
+static bool names_one(const char *congestion)
+{
+	return congestion && strcmp(congestion, "system") != 0;
+}
+
+static int choose(int fd, const char *name)
+{
+	const struct option_name *o = &option_names[OPTION_CONGESTION];
+
+	return setsockopt(fd, o->level, o->name, name, (socklen_t)strlen(name));
+}
+
+bool socket_pace_may(const char *congestion)
+{
+	int fd = names_one(congestion) ? fd_socket(AF_INET, SOCK_STREAM, 0) : -1;
+	bool may;
+
+	if (fd < 0)
+		return true;
+	may = option_names[OPTION_CONGESTION].name && choose(fd, congestion) == 0;
+	close(fd);
+	return may;
+}
+
+void socket_pace_open(struct socket_options *options)
 {
 	const struct option_name *o = &option_names[OPTION_CONGESTION];
 	char name[16] = { 0 };
 	socklen_t len = sizeof(name) - 1;
-	int fd = o->name ? fd_socket(AF_INET, SOCK_STREAM, 0) : -1;
+	int fd = options->congestion || !o->name ? -1 : fd_socket(AF_INET, SOCK_STREAM, 0);
 
 	if (fd < 0)
-		return false;
+		return;
 	if (getsockopt(fd, o->level, o->name, name, &len) < 0)
 		name[0] = 0;
 	close(fd);
-	return strncmp(name, paced, sizeof(paced) - 1) == 0;
+	options->unpaced = strncmp(name, paced, sizeof(paced) - 1) == 0;
 }
 
 static bool is_loopback(const struct sockaddr *address)
@@ -42,10 +65,10 @@ static bool is_loopback(const struct sockaddr *address)
 	return address->sa_family == AF_INET && ntohl(in.sin_addr.s_addr) >> 24 == 127;
 }
 
-void socket_unpace(int fd, const struct sockaddr *address)
+void socket_pace(int fd, const struct sockaddr *address, const struct socket_options *options)
 {
-	const struct option_name *o = &option_names[OPTION_CONGESTION];
-
-	if (is_loopback(address))
-		setsockopt(fd, o->level, o->name, unpaced, sizeof(unpaced) - 1);
+	if (names_one(options->congestion))
+		choose(fd, options->congestion);
+	else if (options->unpaced && is_loopback(address))
+		choose(fd, "reno");
 }

@@ -1,20 +1,23 @@
 /*
- * Connections within this machine are not paced. BBR lets bytes go by a timer, which is right for a path that
- * others share; over the loopback interface nobody does, and arming that timer for every 64 KB costs a quarter
- * of all that is spent on a byte. So where BBR is what the system takes, such connections get Reno, which every
- * kernel has and everybody may choose. Called by socket.c; owns nothing.
+ * TCP's congestion control. Connections within this machine are not paced. BBR lets bytes go by a timer, which is
+ * right for a path that others share; over the loopback interface nobody does, and arming that timer for every
+ * 64 KB costs a quarter of all that is spent on a byte. So where BBR is what the system takes, such connections get
+ * Reno, which every kernel has and everybody may choose; unless options->congestion says what all are to have, or,
+ * with "system", that they are left alone. Called by socket.c and at the start; owns nothing.
  */
 #ifndef NET_SOCKET_PACE_H
 #define NET_SOCKET_PACE_H
 
-#include <stdbool.h>
-#include <sys/socket.h>
+#include "net/socket.h"
 
-/* Does the system pace the connections of those who do not say otherwise? */
-bool socket_system_paces(void);
+/* May this process have the control of that name? Yes, if it is NULL or "system". */
+bool socket_pace_may(const char *congestion);
 
-/* The socket is to listen at, or to be connected to, `address`: if that is of the loopback interface, it is not
- * to be paced. If the kernel refuses, it is as it was. */
-void socket_unpace(int fd, const struct sockaddr *address);
+/* Set options->unpaced: nothing else is asked for, and the system paces those who do not say otherwise. */
+void socket_pace_open(struct socket_options *options);
+
+/* The socket is to listen at, or to be connected to, `address`: it gets the control that the options mean for it.
+ * If the kernel refuses, it is as it was. */
+void socket_pace(int fd, const struct sockaddr *address, const struct socket_options *options);
 
 #endif

@@ -157,7 +157,8 @@ static void test_all_keys(void **state)
 		"\"tcp_incoming_rcvbuf\": 20001, \"tcp_outgoing_sndbuf\": 20002,"
 		"\"tcp_outgoing_rcvbuf\": 20003, \"nofile\": 2048, \"mtu\": 1400,"
 		"\"nameserver\": \"192.0.2.53\", \"mode\": \"tcp_only\", \"acl\": \"\","
-		"\"keep_alive\": 30, \"dscp\": \"AF21\", \"fwmark\": 255, \"interface\": \"lo\","
+		"\"keep_alive\": 30, \"tcp_congestion\": \"system\", \"dscp\": \"AF21\", "
+		"\"fwmark\": 255, \"interface\": \"lo\","
 		"\"udp_timeout\": 90, \"replay_size\": 5000, \"max_sessions\": 7, "
 		"\"buffer_limit\": 8, \"memory_limit\": \"24M\","
 		"\"socks_auth\": [{\"user\": \"u\", \"password\": \"p\"}, {\"user\": \"v\", "
@@ -185,6 +186,7 @@ static void test_all_keys(void **state)
 	assert_int_equal(settings.mtu, 1400);
 	assert_string_equal(settings.nameserver, "192.0.2.53");
 	assert_int_equal(settings.socket.keep_alive, 30);
+	assert_string_equal(settings.socket.congestion, "system");
 	assert_int_equal(settings.socket.dscp, 18);
 	assert_int_equal(settings.socket.mark, 255);
 	assert_string_equal(settings.socket.interface, "lo");
@@ -397,6 +399,10 @@ static void test_wrong_values(void **state)
 	refuses(PROGRAM_LOCAL,
 		"{\"socks_auth\": [{\"user\": \"u\", \"password\": \"p\"},\n {\"user\": \"u\"}]}",
 		"f.json:2:2: key 'socks_auth' needs a 'password' of 1 to 255 bytes here");
+	refuses(PROGRAM_LOCAL, "{\"tcp_congestion\": \"no-such\"}",
+		"f.json:1:2: key 'tcp_congestion' must be 'system' or what its kernel lets us "
+		"have, "
+		"not 'no-such'");
 	refuses(PROGRAM_LOCAL, "{\"dscp\": 64}",
 		"f.json:1:2: key 'dscp' must be EF, CS0 to CS7, AF11 to AF43 or a number up to "
 		"0x3f, not '64'");

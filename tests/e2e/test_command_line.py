@@ -186,6 +186,27 @@ def test_user_who_may_not_read_the_file(stage):
     kit.eventually(lambda: "not reloaded, everything stays as it is" in server.log(), lambda: server.log())
 
 
+def controls(kind):
+    """Of congestion: what the kernel has ("available"), or lets everybody choose ("allowed")."""
+    with open(f"/proc/sys/net/ipv4/tcp_{kind}_congestion_control") as file:
+        return set(file.read().split())
+
+
+@pytest.mark.ours
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_congestion_control_for_root_alone(stage):
+    """What root may choose, and the user that it becomes may not: said at the start."""
+    rare = controls("available") - controls("allowed")
+    if not rare:
+        pytest.skip("this kernel lets everybody choose every congestion control")
+    logs = {}
+    for name in (rare.pop(), "reno"):
+        port = free_port()
+        server = stage.serve("server", None, [*SERVER, "-p", port, "-a", "nobody", "--tcp-congestion", name], port=port)
+        logs[name] = "tcp_congestion: this process may not choose it any more" in server.log()
+    assert list(logs.values()) == [True, False]
+
+
 def test_port_taken(stage):
     server = stage.server()
     status, _, err = run(stage, "server", *SERVER, "-p", server.port)

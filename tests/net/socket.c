@@ -625,14 +625,16 @@ static bool has_congestion(int fd, const char *wanted)
 }
 
 /* Both ends of a connection to `ip`, which is listened to at `at`. */
-static void expect_congestion(const char *at, const char *ip, bool unpaced, const char *near_has,
-			      const char *far_has)
+static void expect_congestion(const char *at, const char *ip, const char *asked,
+			      const char *near_has, const char *far_has)
 {
-	struct socket_options options = { .unpaced = unpaced, .dscp = -1 };
-	int fd = listen_at(at, 0, &options, false);
-	int far = connect_to(ip, port_of(fd), &options), near;
+	struct socket_options options = { .congestion = asked, .dscp = -1 };
+	int fd, far, near;
 	struct sockaddr_storage peer;
 
+	socket_pace_open(&options);
+	fd = listen_at(at, 0, &options, false);
+	far = connect_to(ip, port_of(fd), &options);
 	near = accept_one(fd, &options, &peer);
 	EXPECT(has_congestion(near, near_has));
 	EXPECT(has_congestion(far, far_has));
@@ -644,16 +646,19 @@ static void expect_congestion(const char *at, const char *ip, bool unpaced, cons
 static void congestion(void)
 {
 	sysctl_set("/proc/sys/net/ipv4/tcp_congestion_control", "reno");
-	EXPECT(!socket_system_paces());
+	expect_congestion("127.0.0.1", "127.0.0.1", NULL, "reno", "reno");
+	expect_congestion("127.0.0.1", "127.0.0.1", "bbr", "bbr", "bbr");
 	sysctl_set("/proc/sys/net/ipv4/tcp_congestion_control", "bbr");
-	EXPECT(socket_system_paces());
-	expect_congestion("127.0.0.1", "127.0.0.1", true, "reno", "reno");
-	expect_congestion("127.1.2.3", "127.1.2.3", true, "reno", "reno");
-	expect_congestion("::1", "::1", true, "reno", "reno");
-	expect_congestion("0.0.0.0", "127.0.0.1", true, "bbr", "reno"); /* others may come, too */
-	expect_congestion("::", "::ffff:127.0.0.1", true, "bbr", "reno");
-	expect_congestion("127.0.0.1", "127.0.0.1", false, "bbr", "bbr");
-	expect_congestion("::1", "::1", false, "bbr", "bbr");
+	expect_congestion("127.0.0.1", "127.0.0.1", NULL, "reno", "reno");
+	expect_congestion("127.1.2.3", "127.1.2.3", NULL, "reno", "reno");
+	expect_congestion("::1", "::1", NULL, "reno", "reno");
+	expect_congestion("0.0.0.0", "127.0.0.1", NULL, "bbr", "reno"); /* others may come, too */
+	expect_congestion("::", "::ffff:127.0.0.1", NULL, "bbr", "reno");
+	expect_congestion("127.0.0.1", "127.0.0.1", "system", "bbr", "bbr");
+	expect_congestion("::1", "::1", "system", "bbr", "bbr");
+	expect_congestion("0.0.0.0", "127.0.0.1", "reno", "reno", "reno");
+	EXPECT(socket_pace_may(NULL) && socket_pace_may("system") && socket_pace_may("reno"));
+	EXPECT(!socket_pace_may("no-such"));
 }
 
 static void what_stays_within_the_machine_is_not_paced(void **unused)
