@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx2")))
+#define TARGET __attribute__((target("avx2,bmi2")))
 #define LANES 8
 
 /* Each 16 bytes in the order of the sixteen digits, the last of which are the first byte's. */

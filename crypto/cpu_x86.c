@@ -84,8 +84,9 @@ bool cpu_has_vaes512(void)
 bool cpu_has_avx2(void)
 {
 	struct features f = ask();
+	unsigned need = bit_AVX2 | bit_BMI2;
 
-	return f.leaf1_c & bit_AVX && f.leaf7_b & bit_AVX2 && system_saves(&f, XCR0_YMM);
+	return f.leaf1_c & bit_AVX && (f.leaf7_b & need) == need && system_saves(&f, XCR0_YMM);
 }
 
 bool cpu_has_sha(void)

@@ -15,7 +15,7 @@ bool cpu_has_vaes512(void);
 /* Rounds of SHA-1. */
 bool cpu_has_sha(void);
 
-/* Vectors of 256 bits for integers. */
+/* Vectors of 256 bits for integers, and products that leave the carry alone (BMI2), which came with them. */
 bool cpu_has_avx2(void);
 
 #endif

@@ -10,85 +10,109 @@
 #include "crypto/poly1305.h"
 #include "crypto/word_lanes.h"
 
-struct mac {
-	struct poly1305 one;
+/* What is multiplied by: the key's words, and the second one's 5/4, which stands for its 2^128. */
+struct beside_key {
+	uint64_t r0, r1, r1_over;
 };
 
-/* h = (h + block) * r, as poly1305_step(). The carries are the sum's longest chain, and compilers make them of
- * comparisons. */
-INLINE void beside_step(uint64_t h[3], const uint64_t r[2], const unsigned char *block)
+struct mac {
+	struct poly1305 one;
+	struct beside_key key;
+};
+
+/* A sum on its way: h0 + 2^64 h1 + 2^128 h2 + over, where h2 is at most three. What exceeded 130 bits is
+ * the last word to be known, and is added after the next block is: that shortens the chain. */
+struct beside {
+	uint64_t h0, h1, h2, over;
+};
+
+/* sum = (sum + block) * r, as poly1305_step(). Compilers make carries of comparisons and put words by in
+ * memory, and the sum waits for each of them. */
+INLINE void beside_step(struct beside *sum, const struct beside_key *key,
+			const unsigned char *block)
 {
-	uint64_t h0 = h[0], h1 = h[1], h2 = h[2], r1_over = r[1] + (r[1] >> 2);
-	uint64_t low = get_u64le(block), high = get_u64le(block + 8);
+	const struct {
+		uint64_t low, high;
+	} __attribute__((packed, may_alias)) *text = (const void *)block;
+	uint64_t low, middle, high;
 
-	__asm__("addq %3, %0\n\tadcq %4, %1\n\tadcq $1, %2"
-		: "+r"(h0), "+r"(h1), "+r"(h2)
-		: "r"(low), "r"(high)
-		: "cc");
-
-	poly1305_wide a = (poly1305_wide)h0 * r[0], b = (poly1305_wide)h1 * r1_over;
-	poly1305_wide c = (poly1305_wide)h0 * r[1], d = (poly1305_wide)h1 * r[0];
-	uint64_t a0 = (uint64_t)a, a1 = (uint64_t)(a >> 64);
-	uint64_t c0 = (uint64_t)c, c1 = (uint64_t)(c >> 64);
-
-	__asm__("addq %2, %0\n\tadcq %3, %1"
-		: "+r"(a0), "+r"(a1)
-		: "r"((uint64_t)b), "r"((uint64_t)(b >> 64))
-		: "cc");
-	__asm__("addq %2, %0\n\tadcq %3, %1"
-		: "+r"(c0), "+r"(c1)
-		: "r"((uint64_t)d), "r"((uint64_t)(d >> 64))
-		: "cc");
-	a1 += h2 * r1_over; /* below 2^61.2 and 6 * 2^60.4 */
-	h2 *= r[0];
-	__asm__("addq %2, %0\n\tadcq %3, %1" : "+r"(c0), "+r"(c1) : "r"(a1), "r"(h2) : "cc");
-
-	/* a0 + 2^64 c0 + 2^128 c1, where what exceeds 130 bits returns five times below */
-	h2 = c1 & 3;
-	c1 = (c1 & ~(uint64_t)3) + (c1 >> 2);
-	__asm__("addq %3, %0\n\tadcq $0, %1\n\tadcq $0, %2"
-		: "+r"(a0), "+r"(c0), "+r"(h2)
-		: "r"(c1)
-		: "cc");
-	h[0] = a0, h[1] = c0, h[2] = h2;
+	__asm__("addq %[text0], %[h0]\n\t"
+		"adcq %[text1], %[h1]\n\t"
+		"adcq $1, %[h2]\n\t"
+		"addq %[t], %[h0]\n\t"
+		"adcq $0, %[h1]\n\t"
+		"adcq $0, %[h2]\n\t" /* at most six */
+		/* high, h1, low = (h1, h0) * (r1, r0) */
+		"movq %[h0], %%rdx\n\t"
+		"mulxq %[r0], %[low], %[middle]\n\t"
+		"mulxq %[r1], %[h0], %[high]\n\t"
+		"movq %[h1], %%rdx\n\t"
+		"mulxq %[r1_over], %[h1], %[t]\n\t"
+		"addq %[h1], %[low]\n\t"
+		"adcq %[t], %[middle]\n\t"
+		"mulxq %[r0], %[h1], %[t]\n\t"
+		"addq %[h0], %[h1]\n\t"
+		"adcq %[t], %[high]\n\t"
+		/* and h2 * (r1, r0): middle stays below 2^61.2 and 6 * 2^60.4 */
+		"movq %[r1_over], %[t]\n\t"
+		"imulq %[h2], %[t]\n\t"
+		"imulq %[r0], %[h2]\n\t"
+		"addq %[t], %[middle]\n\t"
+		"addq %[middle], %[h1]\n\t"
+		"adcq %[h2], %[high]\n\t"
+		"movq %[high], %[h2]\n\t"
+		"andl $3, %k[h2]\n\t"
+		"shrq $2, %[high]\n\t"
+		"leaq (%[high],%[high],4), %[t]"
+		: [h0] "+&r"(sum->h0), [h1] "+&r"(sum->h1), [h2] "+&r"(sum->h2),
+		  [t] "+&r"(sum->over), [low] "=&r"(low), [middle] "=&r"(middle), [high] "=&r"(high)
+		: [r0] "m"(key->r0), [r1] "m"(key->r1), [r1_over] "m"(key->r1_over),
+		  [text0] "m"(text->low), [text1] "m"(text->high)
+		: "cc", "rdx");
+	sum->h0 = low;
 }
 
 /* What is summed while a strip is made: a block after each of three quarters of a double round, so many after
  * the last quarter, and the rest after the last round. A short text is all rest. */
 struct feed {
-	uint64_t h[3], r[2];
-	const unsigned char *text;
-	unsigned blocks, more;
+	struct beside sum;
+	const struct beside_key *key;
+	const unsigned char *text, *end;
+	unsigned more;
 };
 
 /* Of text[0..n), whole blocks. */
 INLINE struct feed mac_feed(const struct mac *mac, const unsigned char *text, size_t n,
 			    unsigned rounds)
 {
-	const struct poly1305 *one = &mac->one;
+	const uint64_t *h = mac->one.h;
 	unsigned blocks = (unsigned)(n / POLY1305_BLOCK), each = blocks / (rounds / 2);
 
 	return (struct feed){
-		.h = { one->h[0], one->h[1], one->h[2] },
-		.r = { one->r[0], one->r[1] },
+		.sum = { .h0 = h[0], .h1 = h[1], .h2 = h[2] },
+		.key = &mac->key,
 		.text = text,
-		.blocks = blocks,
+		.end = text + n - n % POLY1305_BLOCK,
 		.more = each > 3 ? each - 3 : 0,
 	};
 }
 
 INLINE void mac_fed(struct mac *mac, const struct feed *feed)
 {
-	memcpy(mac->one.h, feed->h, sizeof feed->h);
+	uint64_t *h = mac->one.h, carry;
+
+	h[0] = feed->sum.h0;
+	h[1] = feed->sum.h1;
+	carry = poly1305_carry(&h[0], feed->sum.over);
+	h[2] = feed->sum.h2 + poly1305_carry(&h[1], carry);
 }
 
 INLINE void feed_one(struct feed *feed)
 {
-	if (feed->blocks == 0)
+	if (feed->text == feed->end)
 		return;
-	beside_step(feed->h, feed->r, feed->text);
+	beside_step(&feed->sum, feed->key, feed->text);
 	feed->text += POLY1305_BLOCK;
-	feed->blocks--;
 }
 
 INLINE void feed_more(struct feed *feed)
@@ -99,7 +123,7 @@ INLINE void feed_more(struct feed *feed)
 
 INLINE void feed_rest(struct feed *feed)
 {
-	while (feed->blocks > 0)
+	while (feed->text != feed->end)
 		feed_one(feed);
 }
 
@@ -118,6 +142,11 @@ INLINE void mac_begin(struct mac *mac, const unsigned char key[POLY1305_KEY], co
 {
 	(void)n;
 	poly1305_init(&mac->one, key);
+	mac->key = (struct beside_key){
+		.r0 = mac->one.r[0],
+		.r1 = mac->one.r[1],
+		.r1_over = mac->one.r[1] + (mac->one.r[1] >> 2),
+	};
 	poly1305_add(&mac->one, ad, ad_len);
 }
 
