@@ -28,7 +28,9 @@ enum {
 	BATCH_GROWTH = 2048, /* bytes that sealing may add to a batch */
 	SHARE = 5,	     /* log2: a batch is at most this part of the blocks that are free */
 	TURN = 1 << 20,	     /* bytes until others have their turn */
-	SPLICE_MIN = 16384,  /* bytes of a burst after which the next one is worth a pipe */
+	ONE_SLOT =
+		WIRE_CHUNK, /* bytes of a burst after which the next one is read into many pieces */
+	SPLICE_MIN = 16384, /* bytes of a burst after which the next one is worth a pipe */
 	PAYLOAD_AT = FLOW_SCRATCH / 2, /* in scratch: the payload of a first flight */
 	PAGE = 4096,
 	SEAL_AT = PAGE / 2 /* in scratch: a burst that is sealed */
@@ -264,6 +266,7 @@ static bool burst_first(struct session *s, struct flow *f, struct ends *e)
 		return false;
 	s->shake_len = 0;
 	*e->count += n;
+	f->need = n < WIRE_FIRST_PAYLOAD ? 0 : ONE_SLOT; /* all that it may take: more is to come */
 	if (!f->up)
 		wire_answers(&s->down_wire, &s->up_wire);
 	iov.iov_len = wire_first(s->key, e->wire, f->up ? &s->target : NULL, payload, n, scratch);
@@ -276,17 +279,20 @@ static bool burst_first(struct session *s, struct flow *f, struct ends *e)
 
 /* What applications write in blocks lies at the beginning of the kernel's pages. On AMD's Zen 3 the kernel's way
  * to copy (rep movsb) takes ten times as long to a place that is up to 31 bytes further in its page than the
- * source in its own, which the first slot, 18 bytes into a page, would be: so the slots begin amid one. */
+ * source in its own, which the first slot, 18 bytes into a page, would be: so the slots begin amid one.
+ * Into one piece the kernel reads for less than into many: they wait until a burst has filled one. */
 static bool burst_seal(struct session *s, struct flow *f, struct ends *e)
 {
 	struct iovec iov[WIRE_IOV];
 	unsigned char *buf = scratch + SEAL_AT;
-	int slots = wire_slots(s->key, buf, sizeof(scratch) - SEAL_AT, e->batch, iov);
-	size_t n = read_some(s, f, e, iov, slots, e->batch);
+	size_t batch = f->need < ONE_SLOT && e->batch > ONE_SLOT ? ONE_SLOT : e->batch;
+	int slots = wire_slots(s->key, buf, sizeof(scratch) - SEAL_AT, batch, iov);
+	size_t n = read_some(s, f, e, iov, slots, batch);
 
 	if (n == 0)
 		return false;
 	*e->count += n;
+	f->need = (uint32_t)n;
 	iov[0].iov_len = wire_seal(s->key, e->wire, buf, n);
 	iov[0].iov_base = buf;
 	deliver(s, f, e, iov, 1, iov[0].iov_len, e->last);

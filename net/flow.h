@@ -23,7 +23,7 @@ enum flow_state { FLOW_RUNS, FLOW_DRAINS, FLOW_BREAKS, FLOW_SHUT };
 struct flow {
 	struct chain held; /* `out` bytes to be written, then `raw` bytes of an unfinished chunk */
 	uint32_t out, raw;
-	uint32_t need; /* OPEN: raw bytes it takes to open more; COPY: bytes of the last burst */
+	uint32_t need; /* OPEN: raw bytes it takes to open more; else bytes of the last burst */
 	uint8_t code;  /* enum flow_code */
 	uint8_t state; /* enum flow_state */
 	uint8_t batch; /* log2 of the bytes to read at once */

@@ -441,6 +441,56 @@ static void test_batch_grows_again(void **state)
 	world_close();
 }
 
+/* Sealed bytes of so much payload come to the peer. */
+static void expect_sealed(struct peer *p, size_t n)
+{
+	size_t have = 0;
+
+	assert_true(read_out(p->fd, got, n, &have) > 0);
+	expect_silence(p->fd);
+}
+
+/* All of it can be read at the other end before anybody does. */
+static void put_whole(int fd, int n, int other)
+{
+	uint64_t limit = real_ms() + 10000;
+	int there = 0;
+
+	put(fd, bytes, (size_t)n);
+	while (ioctl(other, FIONREAD, &there) == 0 && there < n && real_ms() < limit)
+		sched_yield();
+	assert_int_equal(there, n);
+}
+
+/* Where little comes at a time it is read into one piece; into many after a burst that filled it. */
+static void test_pieces_for_bulk(void **state)
+{
+	enum { BULK = 40000, SALT = 32, CHUNK = 34 };
+	uint16_t target;
+	int far;
+
+	(void)state;
+	world_open(plenty);
+	int listener = listen_small(&target, 0);
+	struct peer *p = peer_relayed(listener, target, &far);
+	struct session *s = only_session();
+
+	fill(6);
+	put(far, bytes, 100);
+	expect_sealed(p, SALT + CHUNK + 100);
+	put_whole(far, BULK, s->far.fd);
+	expect_sealed(p, 3 * CHUNK + BULK);
+	assert_int_equal(s->down.need, BULK - WIRE_CHUNK);
+	put_whole(far, BULK, s->far.fd);
+	expect_sealed(p, 3 * CHUNK + BULK);
+	assert_int_equal(s->down.need, BULK);
+	peer_free(p);
+	close(far);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
 /* A network of our own in which fast open works; the old one, or -1: it is not allowed. */
 static int own_network(void)
 {
@@ -664,6 +714,7 @@ int main(void)
 		cmocka_unit_test(test_urgent),
 		cmocka_unit_test(test_empty_chunks_take_turns),
 		cmocka_unit_test(test_batch_grows_again),
+		cmocka_unit_test(test_pieces_for_bulk),
 		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_copy_passes_a_reset_on),
 		cmocka_unit_test(test_copy_urgent),
