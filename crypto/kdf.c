@@ -4,26 +4,22 @@
  */
 #include "crypto/kdf.h"
 
-#include "crypto/mbedtls_compat.h"
+#include "crypto/md5.h"
 #include "crypto/sha1.h"
 
 #include <assert.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* An MD5 that fails (a hardware one might) must not yield a key. */
 void kdf_md5(const void *first, size_t first_len, const void *second, size_t second_len,
 	     unsigned char digest[KDF_MD5])
 {
-	mbedtls_md5_context md5;
+	struct md5 md5;
 
-	mbedtls_md5_init(&md5);
-	if (mbedtls_md5_starts(&md5) != 0 || mbedtls_md5_update(&md5, first, first_len) != 0 ||
-	    mbedtls_md5_update(&md5, second, second_len) != 0 ||
-	    mbedtls_md5_finish(&md5, digest) != 0)
-		abort();
-	mbedtls_md5_free(&md5);
+	md5_begin(&md5);
+	md5_add(&md5, first, first_len);
+	md5_add(&md5, second, second_len);
+	md5_end(&md5, digest);
 }
 
 void kdf_password(const char *password, size_t password_len, unsigned char *key, size_t n)
