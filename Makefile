@@ -181,7 +181,7 @@ $(B)/obj/applets/features.o: ours += -DSS_WITHOUT_PARTS='"$(without)"'
 # everything is to be small here, whatever CFLAGS say, but the ciphers: elsewhere the time goes into
 # system calls. What is small is also optimised as one, but not in tests, which would take long to link.
 ifeq ($(FLAVOUR),musl)
-cold := $(addprefix crypto/,aead.c aes.c cpu_x86.c sha1.c stream.c stream_%.c substitution.c)
+cold := $(addprefix crypto/,aead.c aes.c cpu_x86.c kdf.c md5.c random.c sha1.c stream.c stream_%.c substitution.c)
 rarely := $(filter-out $(filter-out $(cold),$(filter crypto/%,$(lib_sources))),$(lib_sources)) ss.c
 small := $(shell $(CC) -Oz -E -x c /dev/null >/dev/null 2>&1 && echo -Oz || echo -Os)
 $(patsubst %.c,$(B)/obj/%.o,$(rarely)): defines = $(small) $(both)

@@ -7,6 +7,8 @@
 #include "crypto/gcm_lanes.h"
 #include "crypto/modes_lanes.h"
 
+#include "crypto/aes_common_lanes.h"
+
 #include "crypto/cpu_arm.h"
 
 const struct aead gcm_armv8[GCM_KEYS] = GCM_METHODS("armv8", cpu_has_aes);

@@ -6,6 +6,8 @@
 #include "crypto/gcm_lanes.h"
 #include "crypto/modes_lanes.h"
 
+#include "crypto/aes_common_lanes.h"
+
 #include "crypto/cpu_x86.h"
 
 const struct aead gcm_aesni[GCM_KEYS] = GCM_METHODS("aes-ni", cpu_has_aesni);

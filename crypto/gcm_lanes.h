@@ -6,9 +6,7 @@
  * carry-less product is one bit too low; the powers of H in the table are multiplied by x for that.
  * Blocks are hashed a batch at a time, each times the power of H that its distance from the end
  * asks for, and the sum of the products is reduced once. A product takes three multiplications
- * (Karatsuba), for which the sum of each power's halves is kept too. As the powers descend, those
- * for any number of blocks at the end of a text lie one after another; past H come zeros, for the
- * lanes of a vector that have no block.
+ * (Karatsuba), for which the sum of each power's halves is kept too.
  *
  * Sealing, a batch is encrypted while the one before it is hashed; opening, the batch itself is.
  * The rest, less than a batch, goes through a buffer of key stream, made together with the mask of
@@ -24,20 +22,10 @@
 
 #include "core/bytes.h"
 
-enum {
-	POWERS = BATCH / 16 + 1, /* the blocks of a batch and that of the lengths */
-	BEFORE = 3,		 /* so that the powers for a batch are aligned */
-	AFTER = LANES - 1,	 /* zeros */
-	ROOM = (BEFORE + POWERS + AFTER + 3) / 4 * 4,
-};
+enum { POWERS = BATCH / 16 + 1 /* the blocks of a batch and that of the lengths */ };
 
-struct gcm {
-	struct aes_keys aes;
-	_Alignas(64) lane power[ROOM]; /* [BEFORE]: H to the POWERS, ... */
-	lane fold[ROOM];	       /* the sums of their halves */
-};
-
-_Static_assert(sizeof(struct gcm) <= AEAD_CONTEXT, "AES key and powers do not fit");
+_Static_assert((int)POWERS < (int)GCM_END, "a batch has its powers");
+_Static_assert(GCM_ROOM - GCM_END >= LANES - 1, "the last vector of powers is whole");
 
 /* Products not yet reduced: the lowest halves', the highest halves', the sums' of halves. */
 struct products {
@@ -60,77 +48,6 @@ INLINE vec reduce(const struct products *p)
 
 	middle = V_XOR3(middle, V_SWAP(p->low), V_TIMES(modulus, p->low, 0x01));
 	return V_XOR3(p->high, V_SWAP(middle), V_TIMES(modulus, middle, 0x01));
-}
-
-/* a * b in each lane, b a power. */
-INLINE vec product(vec a, vec b)
-{
-	struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
-
-	multiply(&p, a, b, V_XOR(b, V_SWAP(b)));
-	return reduce(&p);
-}
-
-/* --- the key */
-
-/* H, turned round and times x. */
-INLINE lane hash_key(const struct aes_keys *aes)
-{
-	lane h = L_BYTES(aes_encrypt_one(aes, L_ZERO()), AES_TURN());
-	uint64_t low = L_LOW(h);
-	uint64_t high = L_HIGH(h);
-	uint64_t carry = 0 - (high >> 63);
-
-	high = (high << 1 | low >> 63) ^ (carry & 0xc200000000000000);
-	low = low << 1 ^ (carry & 1);
-	return L_HALVES(high, low);
-}
-
-enum { END = BEFORE + POWERS };
-
-INLINE void keep(struct gcm *gcm, unsigned at, vec power)
-{
-	V_STORE(gcm->power + at, power);
-	V_STORE(gcm->fold + at, V_XOR(power, V_SWAP(power)));
-}
-
-INLINE void keep_one(struct gcm *gcm, unsigned at, lane power)
-{
-	gcm->power[at] = power;
-	gcm->fold[at] = L_XOR(power, L_SWAP(power));
-}
-
-/* From the end of the table, where H is, to its beginning, doubling what there is. */
-INLINE void make_powers(struct gcm *gcm, lane h)
-{
-	const lane *power = gcm->power;
-
-	for (unsigned i = END; i < ROOM; i++)
-		keep_one(gcm, i, L_ZERO());
-	keep_one(gcm, END - 1, h);
-	for (unsigned have = 1; have < LANES; have *= 2) {
-		vec times = V_FIRST(power[END - have]);
-
-		for (unsigned i = 1; i <= have; i++)
-			keep_one(gcm, END - have - i,
-				 V_SUM(product(V_FIRST(power[END - i]), times)));
-	}
-	for (unsigned have = LANES; have < POWERS - 1; have *= 2) {
-		vec times = V_ALL(power[END - have]);
-
-		for (unsigned i = LANES; i <= have; i += LANES)
-			keep(gcm, END - have - i, product(V_LOAD(power + END - i), times));
-	}
-	keep_one(gcm, BEFORE, V_SUM(product(V_FIRST(power[BEFORE + 1]), V_FIRST(h))));
-}
-
-TARGET static void gcm_expand(struct aead_context *context, const unsigned char *key,
-			      unsigned bytes)
-{
-	struct gcm *gcm = (struct gcm *)context->bytes;
-
-	aes_expand_keys(&gcm->aes, key, bytes);
-	make_powers(gcm, hash_key(&gcm->aes));
 }
 
 /* --- the key stream */
@@ -172,7 +89,7 @@ TARGET static lane make_stream(const struct gcm *gcm, lane start, vec *counter, 
 /* One vector of a batch. */
 INLINE void hash_vector(const struct gcm *gcm, struct products *p, vec v, unsigned i)
 {
-	unsigned at = BEFORE + 1 + LANES * i;
+	unsigned at = GCM_END - (POWERS - 1) + LANES * i;
 
 	multiply(p, v, V_LOAD(gcm->power + at), V_LOAD(gcm->fold + at));
 }
@@ -224,35 +141,13 @@ INLINE void hash_at(const struct gcm *gcm, struct products *p, vec v, size_t at)
 	multiply(p, v, V_LOAD(gcm->power + at), V_LOAD(gcm->fold + at));
 }
 
-/* The hash of ad[0..n), the last block filled up with zeros. */
-TARGET static lane hash_ad(const struct gcm *gcm, const unsigned char *ad, size_t n)
-{
-	vec before = V_ZERO();
-
-	while (n > 0) {
-		struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
-		size_t take = n < BATCH ? n : BATCH, at = END - (take + 15) / 16;
-
-		for (n -= take; take > 0; at += LANES, before = V_ZERO()) {
-			size_t part = take < VECTOR ? take : VECTOR;
-			vec v = part < VECTOR ? load_part(ad, part) : V_LOAD(ad);
-
-			hash_at(gcm, &p, V_XOR(aes_turn(v), before), at);
-			ad += part;
-			take -= part;
-		}
-		before = V_FIRST(V_SUM(reduce(&p)));
-	}
-	return V_SUM(before);
-}
-
 /* A text's end of n bytes, less than a batch, and the block of lengths: the hash of all. The end
  * is encrypted or decrypted with the key stream x. */
 INLINE lane finish(const struct gcm *gcm, lane hash, unsigned char *text, size_t n, const vec *x,
 		   bool seals, lane lengths)
 {
 	struct products p = { V_ZERO(), V_ZERO(), V_ZERO() };
-	size_t at = END - 1 - (n + 15) / 16;
+	size_t at = GCM_END - 1 - (n + 15) / 16;
 	vec before = V_FIRST(hash);
 
 	for (; n >= VECTOR; n -= VECTOR, text += VECTOR, at += LANES) {
@@ -269,7 +164,7 @@ INLINE lane finish(const struct gcm *gcm, lane hash, unsigned char *text, size_t
 		hash_at(gcm, &p, V_XOR(aes_turn(seals ? out : in), before), at);
 		before = V_ZERO();
 	}
-	hash_at(gcm, &p, V_XOR(V_FIRST(lengths), before), END - 1);
+	hash_at(gcm, &p, V_XOR(V_FIRST(lengths), before), GCM_END - 1);
 	return V_SUM(reduce(&p));
 }
 
@@ -283,33 +178,47 @@ INLINE lane both_lengths(size_t ad_len, size_t n)
 	return L_HALVES((uint64_t)ad_len * 8, (uint64_t)n * 8);
 }
 
+/* Encrypts or decrypts: the tag. A batch is hashed while key stream is made: for sealing the next one's,
+ * as it must be encrypted by then, for opening its own. */
+TARGET static lane gcm_crypt(const struct gcm *gcm, lane start, const void *ad, size_t ad_len,
+			     unsigned char *text, size_t n, bool seals)
+{
+	lane lengths = both_lengths(ad_len, n), mask = L_ZERO();
+	lane hash = ad_len > 0 ? gcm_common_hash(gcm, ad, ad_len) : L_ZERO();
+	vec counter = first_counter(start), x[VECTORS], stream[VECTORS];
+	size_t ahead = seals ? BATCH : 0;
+
+	if (seals || n < BATCH)
+		mask = make_stream(gcm, start, &counter, stream, n);
+	if (n >= BATCH) {
+		if (seals)
+			aes_mix(stream, text);
+		for (; n >= BATCH; text += BATCH) {
+			hash = stream_and_hash(gcm, &counter, x, text, hash);
+			n -= BATCH;
+			if (n < ahead)
+				break;
+			aes_mix(x, text + ahead);
+		}
+		if (seals) {
+			text += BATCH;
+			memcpy(stream, x, sizeof x);
+		} else {
+			mask = make_stream(gcm, start, &counter, stream, n);
+		}
+	}
+	hash = finish(gcm, hash, text, n, stream, seals, lengths);
+	aes_wipe(stream);
+	return L_XOR(L_BYTES(hash, AES_TURN()), mask);
+}
+
 TARGET static void gcm_seal(const struct aead_context *context, const unsigned char *nonce,
 			    const void *ad, size_t ad_len, unsigned char *text, size_t n,
 			    unsigned char tag[AEAD_TAG])
 {
 	const struct gcm *gcm = (const struct gcm *)context->bytes;
-	lane start = start_counter(nonce), lengths = both_lengths(ad_len, n);
-	lane hash = hash_ad(gcm, ad, ad_len), mask;
-	vec counter = first_counter(start), x[VECTORS], stream[VECTORS];
 
-	mask = make_stream(gcm, start, &counter, stream, n);
-	if (n >= BATCH) {
-		aes_mix(stream, text);
-		for (;;) {
-			unsigned char *sealed = text;
-
-			text += BATCH;
-			n -= BATCH;
-			hash = stream_and_hash(gcm, &counter, x, sealed, hash);
-			if (n < BATCH)
-				break;
-			aes_mix(x, text);
-		}
-		memcpy(stream, x, sizeof x);
-	}
-	hash = finish(gcm, hash, text, n, stream, true, lengths);
-	aes_wipe(stream);
-	L_STORE(tag, L_XOR(L_BYTES(hash, AES_TURN()), mask));
+	L_STORE(tag, gcm_crypt(gcm, start_counter(nonce), ad, ad_len, text, n, true));
 }
 
 TARGET static int gcm_open(const struct aead_context *context, const unsigned char *nonce,
@@ -317,38 +226,26 @@ TARGET static int gcm_open(const struct aead_context *context, const unsigned ch
 			   const unsigned char tag[AEAD_TAG])
 {
 	const struct gcm *gcm = (const struct gcm *)context->bytes;
-	lane start = start_counter(nonce), lengths = both_lengths(ad_len, n);
-	lane hash = hash_ad(gcm, ad, ad_len), mask, right;
-	vec counter = first_counter(start), x[VECTORS], stream[VECTORS];
-	unsigned char *end = text + n;
+	lane right = gcm_crypt(gcm, start_counter(nonce), ad, ad_len, text, n, false);
 
-	for (; end - text >= BATCH; text += BATCH) {
-		hash = stream_and_hash(gcm, &counter, x, text, hash);
-		aes_mix(x, text);
-	}
-	n = (size_t)(end - text);
-	mask = make_stream(gcm, start, &counter, stream, n);
-	hash = finish(gcm, hash, text, n, stream, false, lengths);
-	aes_wipe(stream);
-	right = L_XOR(L_BYTES(hash, AES_TURN()), mask);
 	return L_SAME(right, L_LOAD(tag)) ? 0 : -1;
 }
 
 /* --- the three methods */
 
-TARGET static void gcm_expand_128(struct aead_context *context, const unsigned char *key)
+static void gcm_expand_128(struct aead_context *context, const unsigned char *key)
 {
-	gcm_expand(context, key, 16);
+	gcm_common_expand((struct gcm *)context->bytes, key, 16, POWERS);
 }
 
-TARGET static void gcm_expand_192(struct aead_context *context, const unsigned char *key)
+static void gcm_expand_192(struct aead_context *context, const unsigned char *key)
 {
-	gcm_expand(context, key, 24);
+	gcm_common_expand((struct gcm *)context->bytes, key, 24, POWERS);
 }
 
-TARGET static void gcm_expand_256(struct aead_context *context, const unsigned char *key)
+static void gcm_expand_256(struct aead_context *context, const unsigned char *key)
 {
-	gcm_expand(context, key, 32);
+	gcm_common_expand((struct gcm *)context->bytes, key, 32, POWERS);
 }
 
 #define GCM_METHOD(bits, level, can)                                                          \
