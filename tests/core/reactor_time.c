@@ -23,9 +23,11 @@ static void test_timers(void **state)
 	while (a->fires == 0)
 		reactor_turn(-1); /* sleeps until a timer, with no source at all */
 	assert_true(clock_ms() - began >= 20);
-	assert_int_equal(b->fires, 0);
+	assert_true(b->fires == 0 || clock_ms() - began >= 40); /* the machine may be slow */
 	assert_true(clock_ms() - reactor_now() < 10000);
 
+	int fires = b->fires;
+	reactor_after(&b->timer, 20);
 	reactor_cancel(&b->timer);
 	reactor_after(&a->timer, 10000);
 	reactor_after(&a->timer, 5); /* moved, not added */
@@ -34,7 +36,7 @@ static void test_timers(void **state)
 	for (began = clock_ms(); clock_ms() - began < 50;)
 		reactor_turn(50); /* nothing comes */
 	assert_int_equal(a->fires, 2);
-	assert_int_equal(b->fires, 0);
+	assert_int_equal(b->fires, fires);
 	assert_int_equal(never->fires, 0);
 	owner_close(a);
 	owner_close(b);
