@@ -150,6 +150,7 @@ int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks)
 	list_init(&engine->strangers);
 	list_init(&engine->guests);
 	list_init(&engine->waiting);
+	list_init(&engine->paused);
 	timer_init(&engine->tick, tick);
 	if (slab_open(&engine->sessions, sizeof(struct session), sessions) < 0)
 		return -1;

@@ -49,6 +49,7 @@ struct engine {
 	struct list strangers;
 	struct list guests;	/* all others, oldest first */
 	struct list waiting;	/* sessions that wait for blocks, first come first served */
+	struct list paused;	/* services that wait to accept, the same */
 	struct session *served; /* was woken from there and has not run yet, or NULL */
 	struct assocs assocs;	/* UDP; opened by engine_open_datagrams() */
 	struct controls controls;

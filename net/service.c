@@ -1,7 +1,7 @@
 /*
  * See service.h. Accepting is edge-triggered like everything else: until EAGAIN, a bounded number a
  * turn. When descriptors or sessions run short, strangers go first, then idle relays; if there are
- * none, accepting pauses.
+ * none, accepting pauses until a session or an association has ended, or for a moment.
  */
 #include "net/service.h"
 
@@ -83,16 +83,36 @@ int service_init(struct service *service)
 
 static void pause_accepting(struct service *service)
 {
-	if (!timer_pending(&service->pause))
-		reactor_after(&service->pause, PAUSE);
+	if (timer_pending(&service->pause))
+		return;
+	reactor_after(&service->pause, PAUSE);
+	list_append(&service->engine->paused, &service->paused);
+}
+
+static void end_pause(struct service *service)
+{
+	list_remove(&service->paused);
+	reactor_cancel(&service->pause);
+}
+
+static void go_on(struct service *service)
+{
+	end_pause(service);
+	for (unsigned i = 0; i < service->listener_count; i++)
+		reactor_again(&service->listeners[i].source);
 }
 
 static void pause_over(struct timer *timer)
 {
-	struct service *service = container_of(timer, struct service, pause);
+	go_on(container_of(timer, struct service, pause));
+}
 
-	for (unsigned i = 0; i < service->listener_count; i++)
-		reactor_again(&service->listeners[i].source);
+/* One place is free, or a descriptor: one may try. What it does not take, others find when their pause is
+ * over. */
+static void end_first_pause(struct engine *engine)
+{
+	if (!list_empty(&engine->paused))
+		go_on(container_of(engine->paused.next, struct service, paused));
 }
 
 static bool is_shortage(int error)
@@ -362,8 +382,10 @@ static int watch(struct listener *listener, bool datagrams)
 
 int service_start(struct service *service)
 {
-	if (!service->pause.fire)
+	if (!service->pause.fire) {
 		timer_init(&service->pause, pause_over);
+		list_init(&service->paused);
+	}
 	for (unsigned i = 0; i < service->listener_count; i++)
 		if (watch(&service->listeners[i], false) < 0)
 			return -1;
@@ -387,7 +409,7 @@ void service_close(struct service *service)
 	close_listeners(service->listeners, service->listener_count);
 	service->listener_count = service->datagram_count = 0;
 	if (service->pause.fire)
-		reactor_cancel(&service->pause);
+		end_pause(service);
 }
 
 void service_free(struct service *service)
@@ -414,6 +436,7 @@ void service_hand_over(struct service *from, struct service *to, bool datagrams)
 
 void service_release(struct service *service)
 {
+	end_first_pause(service->engine);
 	if (--service->uses == 0 && service->ended) {
 		service_free(service);
 		service->gone(service);

@@ -57,7 +57,8 @@ struct service {
 	uint32_t sessions, assocs; /* alive */
 	uint32_t uses;		   /* those, and what is not buried yet */
 	uint64_t assoc_time;	   /* ms without traffic until an association ends */
-	struct timer pause;	   /* accepting waits for descriptors */
+	struct timer pause;	   /* accepting waits for descriptors, or for room */
+	struct list paused;	   /* among the engine's meanwhile */
 	struct burial burial;
 	uint32_t number; /* among those of the process */
 	struct traffic counts;

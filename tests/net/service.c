@@ -107,6 +107,42 @@ static void test_full_of_guests(void **state)
 	world_close();
 }
 
+/* When a place is free, who waited is accepted at once, in the order in which their services began to wait. */
+static void test_free_place(void **state)
+{
+	enum { ALL = 2 };
+	struct peer *peers[ALL];
+	int fars[ALL];
+	uint16_t target;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = ALL, .blocks = 16 });
+	int listener = listen_small(&target, 0);
+	for (int i = 0; i < ALL; i++)
+		peers[i] = peer_relayed(listener, target, &fars[i]);
+	world.pace = 0; /* no timer fires */
+	int late = connect_small(world.server_port, 0, 0);
+	until(timer_pending(&world.server.pause));
+	int later = connect_small(world.local_port, 0, 0);
+	until(timer_pending(&world.local.pause));
+	assert_true(is_quiet());
+	for (int i = 0; i < ALL; i++) {
+		peer_free(peers[i]);
+		close(fars[i]);
+		until(i == 0 ? world.server.accepted == ALL + 1 : world.local.accepted == 1);
+		assert_int_equal(world.local.accepted, i);
+	}
+	assert_false(timer_pending(&world.server.pause));
+	assert_false(timer_pending(&world.local.pause));
+	assert_true(list_empty(&world.engine.paused));
+	world.pace = 1;
+	close(late);
+	close(later);
+	world_rests();
+	close(listener);
+	world_close();
+}
+
 /* All taken by relays, of which some are idle: the longest idle one makes room, none before a minute. */
 static void test_full_of_idle_guests(void **state)
 {
@@ -388,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_full_of_strangers),
 		cmocka_unit_test(test_full_of_guests),
+		cmocka_unit_test(test_free_place),
 		cmocka_unit_test(test_full_of_idle_guests),
 		cmocka_unit_test(test_own_address),
 		cmocka_unit_test(test_end),
