@@ -299,6 +299,14 @@ static void give_up(struct server *server, const char *word)
 	ports_remove(m->ports, number);
 }
 
+/* Why the command failed, as far as that can be told in a word; the log may have its own. */
+static const char *complaint(const struct server *server)
+{
+	if (!ports_are_free(server->manager->ports, server->port))
+		return "port is not available";
+	return server->port->plugin ? "plugin is not available" : "err";
+}
+
 /* The command has ended: the server serves in the background, or it failed and perhaps said why. */
 static void command_ended(struct child *child, int status)
 {
@@ -316,7 +324,7 @@ static void command_ended(struct child *child, int status)
 		answer(server, "ok");
 	} else {
 		log_error("%s %s", child->name, child_verdict(status, verdict, sizeof verdict));
-		give_up(server, "port is not available");
+		give_up(server, complaint(server));
 	}
 	free(path);
 }

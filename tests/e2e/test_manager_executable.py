@@ -139,7 +139,7 @@ def test_program_that_fails_in_silence(stage, tmp_path, body, why):
     path.chmod(0o755)
     program, ask, _ = begin(stage, executable=str(path))
     port = kit.free_port()
-    assert ask.add(port) == "port is not available"
+    assert ask.add(port) == "err"
     assert f"ss-server {port} {why}" in program.log()
 
 
@@ -236,7 +236,8 @@ def test_plugin(stage, tmp_path):
     assert ask.add(port, "plain") == "ok", "without a plugin"
     gone(server)
     assert manager.serves(stage, port, "plain")
-    assert ask.add(kit.free_port(), plugin="$(touch x)") == "port is not available"
+    for bad in ("$(touch x)", "/bin/true"):  # it is not there; it ends at once
+        assert ask.add(kit.free_port(), plugin=bad) == "plugin is not available"
     assert set(ask.ports()) == {port, other}
     assert ask.remove(port) == "ok"
     kit.eventually(lambda: not kit.listening(port), "it is served still")
