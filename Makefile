@@ -113,7 +113,7 @@ ours += $(fortify) -fno-asynchronous-unwind-tables -fno-unwind-tables
 libs_cflags := -isystem $(L)/include
 libs := -L$(L) -lsodium -lmbedcrypto -lcares
 libs_files := $(L)/libsodium.a $(L)/libmbedcrypto.a $(L)/libcares.a
-extra_objects := $(B)/obj/dist/static/random.o $(if $(hosted),,$(B)/obj/dist/static/vfprintf.o)
+extra_objects := $(B)/obj/dist/static/random.o $(if $(hosted),,$(B)/obj/dist/static/vfprintf.o $(B)/obj/dist/static/relro.o)
 ifdef zig
 # the machine's own objcopy knows no other CPU
 OBJCOPY := $(LLVM_OBJCOPY)
@@ -185,6 +185,7 @@ cold := $(addprefix crypto/,aead.c aes.c cpu_x86.c kdf.c md5.c random.c sha1.c s
 rarely := $(filter-out $(filter-out $(cold),$(filter crypto/%,$(lib_sources))),$(lib_sources)) ss.c
 small := $(shell $(CC) -Oz -E -x c /dev/null >/dev/null 2>&1 && echo -Oz || echo -Os)
 $(patsubst %.c,$(B)/obj/%.o,$(rarely)): defines = $(small) $(both)
+$(B)/obj/dist/static/relro.o: defines = $(small)
 ifndef zig
 both := -flto -ffat-lto-objects
 apart := -fno-lto
