@@ -256,29 +256,31 @@ datadir ?= $(PREFIX)/share
 unitdir ?= $(PREFIX)/lib/systemd/system
 bashdir := $(datadir)/bash-completion/completions
 zshdir := $(datadir)/zsh/site-functions
+pages := $(wildcard man/*.[1-9])
 fishdir := $(datadir)/fish/vendor_completions.d
 COMPLETE_WITH ?= $(B)
 completions: all
 	@mkdir -p $(B)/completions
 	@for shell in bash zsh fish; do sh dist/completions.sh $$shell $(COMPLETE_WITH) >$(B)/completions/$$shell || exit; done
 
+# BSD's install has no -D
 install: all completions
-	install -d $(DESTDIR)$(bindir)
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(zshdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(fishdir) $(DESTDIR)$(unitdir)
+	install -d $(DESTDIR)$(datadir)/shadowsocks $(addprefix $(DESTDIR)$(mandir)/man,$(sort $(subst .,,$(suffix $(pages)))))
 	install -m 755 $(B)/ss $(DESTDIR)$(bindir)/shadowsocks
 	for name in $(links); do ln -f $(DESTDIR)$(bindir)/shadowsocks $(DESTDIR)$(bindir)/$$name || exit; done
-	for page in $(wildcard man/*.[1-9]); do \
-		install -D -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; done
-	install -D -m 644 $(B)/completions/zsh $(DESTDIR)$(zshdir)/_shadowsocks
+	for page in $(pages); do \
+		install -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; done
+	install -m 644 $(B)/completions/zsh $(DESTDIR)$(zshdir)/_shadowsocks
 	for name in shadowsocks $(links); do \
-		install -D -m 644 $(B)/completions/bash $(DESTDIR)$(bashdir)/$$name && \
-		install -D -m 644 $(B)/completions/fish $(DESTDIR)$(fishdir)/$$name.fish || exit; done
-	install -D -m 644 dist/acl/block-private.acl $(DESTDIR)$(datadir)/shadowsocks/block-private.acl
-	install -d $(DESTDIR)$(unitdir)
+		install -m 644 $(B)/completions/bash $(DESTDIR)$(bashdir)/$$name && \
+		install -m 644 $(B)/completions/fish $(DESTDIR)$(fishdir)/$$name.fish || exit; done
+	install -m 644 dist/acl/block-private.acl $(DESTDIR)$(datadir)/shadowsocks/block-private.acl
 	for unit in dist/systemd/*; do \
 		sed 's,/usr/bin/,$(bindir)/,' $$unit >$(DESTDIR)$(unitdir)/$${unit##*/} || exit; done
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,shadowsocks $(links))
-	rm -f $(foreach page,$(wildcard man/*.[1-9]),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+	rm -f $(foreach page,$(pages),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	rm -f $(DESTDIR)$(zshdir)/_shadowsocks $(DESTDIR)$(datadir)/shadowsocks/block-private.acl
 	rm -f $(foreach name,shadowsocks $(links),$(DESTDIR)$(bashdir)/$(name) $(DESTDIR)$(fishdir)/$(name).fish)
 	rm -f $(addprefix $(DESTDIR)$(unitdir)/,$(notdir $(wildcard dist/systemd/*)))

@@ -149,11 +149,22 @@ def test_every_program():
     assert set(listed.stdout.split()) == set(DAEMONS + TOOLS)
 
 
-def test_install(tmp_path):
-    """Everything lies where it is looked for, and uninstall leaves nothing but directories."""
+BSD_INSTALL = """#!/bin/sh
+for word; do case $word in -*D*) echo "install: illegal option -- D" >&2; exit 64 ;; esac; done
+exec "$INSTALL" "$@"
+"""
+
+
+def test_install(tmp_path_factory, tmp_path):
+    """Everything lies where it is looked for, and uninstall leaves nothing but directories; with an install(1) that
+    knows no -D, as on BSD and macOS."""
+    tools = tmp_path_factory.mktemp("tools")
+    (tools / "install").write_text(BSD_INSTALL)
+    (tools / "install").chmod(0o755)
+    env = {**os.environ, "INSTALL": shutil.which("install"), "PATH": f"{tools}:{os.environ['PATH']}"}
     for target in ("install", "uninstall"):
         done = subprocess.run(["make", "-s", target, f"DESTDIR={tmp_path}", "PREFIX=/usr"], cwd=kit.ROOT, capture_output=True,
-                              text=True, timeout=300)
+                              text=True, timeout=300, env=env)
         assert done.returncode == 0, done.stderr[-2000:]
         files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()}
         if target == "uninstall":
