@@ -80,10 +80,11 @@ zig_compiler()
 	fi
 	echo "setup: pip install ziglang==$version"
 	mkdir -p "$into"
-	python3 -m pip --disable-pip-version-check install -q --root-user-action=ignore --no-cache-dir --no-deps \
-		--upgrade --target "$into" "ziglang==$version" || {
-		echo "setup: pip could not get ziglang==$version, which compiles for other machines. Put that package" >&2
-		echo "into $into with pip on a machine that can, or name a zig of your own: make ZIG=/path/zig" >&2
+	said=$(PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 python3 -m pip install -q --no-cache-dir --no-deps \
+		--upgrade --target "$into" "ziglang==$version" 2>&1) || {
+		why=$(echo "$said" | sed -n 's/^ERROR: //p' | tail -n 1)
+		echo "setup: pip could not get ziglang==$version, which compiles for other machines (${why:-$said}): put that" \
+			"package into $into from a machine that can, or name a zig of your own, make ZIG=/path/zig" >&2
 		exit 1
 	}
 }
@@ -132,7 +133,11 @@ with_apk()
 	need_root
 	echo "setup: apk add $(echo $packages)"
 	# shellcheck disable=SC2086
-	apk add --no-progress $packages
+	apk add --no-progress $packages || {
+		echo "setup: apk cannot install all of these: enable the community repository in /etc/apk/repositories, which has" \
+			"most of them, or install by hand what this release of Alpine has" >&2
+		exit 1
+	}
 	for peer in $peers; do
 		apk add --no-progress "$peer" || echo "setup: SKIPPED peer $peer: this release cannot install it"
 	done
@@ -164,6 +169,10 @@ fi
 case $what in
 check) sh "$(dirname "$0")/peers.sh" quick ;;
 interop) sh "$(dirname "$0")/peers.sh" all ;;
-cross) zig_compiler ;;
+cross)
+	zig_compiler
+	command -v apt-get >/dev/null || echo "setup: there is no apt-get here, with which the libraries' sources are fetched:" \
+		"before make static-musl, put libsodium, mbedtls and c-ares into build/src, as dist/static/get-src.sh would"
+	;;
 esac
 echo "setup: done"

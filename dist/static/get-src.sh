@@ -8,6 +8,10 @@ set -eu
 dir=$1
 shift
 [ $# -gt 0 ] || set -- libsodium mbedtls c-ares
+command -v apt-get >/dev/null || {
+	echo "get-src: there is no apt-get here: put the sources of $* into $dir by hand, each in a directory of that name" >&2
+	exit 1
+}
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/archives/partial" "$dir/apt/sources"
 dir=$(cd "$dir" && pwd)
 

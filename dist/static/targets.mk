@@ -19,16 +19,18 @@ mcpu.arm-linux-musleabi := arm1176jzf_s
 mcpu.mips-linux-musleabi := mips32r2+soft_float
 mcpu.mipsel-linux-musleabi := mips32r2+soft_float
 
-run.aarch64-linux-musl := qemu-aarch64-static
-run.arm-linux-musleabihf := qemu-arm-static
-run.arm-linux-musleabi := qemu-arm-static -cpu arm1176
-run.armv5-linux-musleabi := qemu-arm-static -cpu arm926
-run.mips-linux-musleabi := qemu-mips-static -cpu 24Kc
-run.mipsel-linux-musleabi := qemu-mipsel-static -cpu 24Kc
-run.mips64-linux-muslabi64 := qemu-mips64-static
-run.riscv64-linux-musl := qemu-riscv64-static
-run.powerpc-linux-musleabi := qemu-ppc-static
-run.s390x-linux-musl := qemu-s390x-static
+# Alpine's are static, too, and not called so
+qemu = $(notdir $(or $(shell command -v qemu-$1-static || command -v qemu-$1),qemu-$1-static))
+run.aarch64-linux-musl = $(call qemu,aarch64)
+run.arm-linux-musleabihf = $(call qemu,arm)
+run.arm-linux-musleabi = $(call qemu,arm) -cpu arm1176
+run.armv5-linux-musleabi = $(call qemu,arm) -cpu arm926
+run.mips-linux-musleabi = $(call qemu,mips) -cpu 24Kc
+run.mipsel-linux-musleabi = $(call qemu,mipsel) -cpu 24Kc
+run.mips64-linux-muslabi64 = $(call qemu,mips64)
+run.riscv64-linux-musl = $(call qemu,riscv64)
+run.powerpc-linux-musleabi = $(call qemu,ppc)
+run.s390x-linux-musl = $(call qemu,s390x)
 
 # Instructions are longer, or more, on these. To find addresses at run time takes a sixth more on
 # those that know none relative to the program counter: their executables stand at a fixed one.

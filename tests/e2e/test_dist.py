@@ -176,6 +176,42 @@ def test_install(tmp_path_factory, tmp_path):
             assert f"usr/{path}" in files
 
 
+# ---- what a machine needs
+
+
+def set_up(folder, what, **programs):
+    """setup.sh where there is nothing but a few tools and these, scripts of the test's."""
+    for name in ("sh", "dirname", "mkdir", "sed", "tail", "cat", "uname"):
+        (folder / name).symlink_to(shutil.which(name))
+    for name, script in {"id": "echo 0", **programs}.items():
+        (folder / name.replace("_", "-")).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name.replace("_", "-")).chmod(0o755)
+    return subprocess.run([folder / "sh", kit.ROOT / "dist/setup.sh", what], capture_output=True, text=True, timeout=60,
+                          env={"PATH": str(folder), "HOME": str(folder)})
+
+
+NO_PYPI = """case $* in *' install '*) echo 'WARNING: Retrying (Retry(total=0))'
+echo 'ERROR: Could not find a version'; echo 'ERROR: No matching distribution found'; exit 1 ;; esac"""
+
+
+def test_setup_without_pypi(tmp_path):
+    """One sentence, which says what can be done."""
+    done = set_up(tmp_path, "cross", apt_get="exit 1", dpkg_query="echo installed", python3=NO_PYPI)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "pip could not get ziglang==" in done.stderr and "(No matching distribution found)" in done.stderr
+    assert "make ZIG=" in done.stderr
+
+
+@pytest.mark.parametrize("has", [True, False], ids=["all", "not all"])
+def test_setup_on_alpine(tmp_path, has):
+    done = set_up(tmp_path, "cross", python3="exit 0", apk="exit 0" if has else "echo 'ERROR: no such package' >&2; exit 1")
+    assert done.returncode == (not has)
+    if has:
+        assert "no apt-get here" in done.stdout and done.stdout.endswith("setup: done\n") and not done.stderr
+    else:
+        assert done.stderr.count("\n") == 2 and "community repository" in done.stderr
+
+
 # ---- no way to this machine and its networks (SE03)
 
 PRIVATE = ["127.0.0.1", "127.255.0.9", "0.0.0.0", "10.1.2.3", "172.31.255.255", "192.168.0.1", "100.64.0.1", "100.127.255.255",
