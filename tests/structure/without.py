@@ -9,6 +9,7 @@ all of them together. With --musl CC it is the static executable, which has no m
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -92,6 +93,24 @@ class Build:
         told(lines.get("without", "") == self.sentence.split("without ", 1)[1], "--version: without", lines)
         told("aes-256-gcm" in methods and ("aes-256-cfb" in methods) != ("stream" in self.words), "--version: methods", methods)
 
+    def check_completions(self):
+        """They are made, their shell takes them, and they offer what is there: no other program, and no option of one."""
+        gone = [name for name, part in APPLETS.items() if part in self.words]
+        gone += [OPTIONS[word] for word in self.words if word in OPTIONS]
+        checked = [role for role in ("local", "server", "tunnel", "redir", "manager") if "ss-" + role not in gone]
+        for shell, quiet in (("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")):
+            end = subprocess.run(["sh", "dist/completions.sh", shell, self.folder], cwd=ROOT, capture_output=True, text=True)
+            plain = re.sub(r"\[.*?\]:?| -d '.*'$", "", end.stdout, flags=re.M)  # without what they explain
+            plain = re.sub(r" -l (?=[a-z])", " --", plain)  # fish's way to say it
+            offered = [word for word in gone if re.search(rf"(?<![\w-]){word}(?![\w-])", plain)]
+            good = not offered and ("check" in self.words or " ".join(checked) + "'" in plain.replace(")'", "'"))
+            told(end.returncode == 0 and good, f"completions for {shell}", f"{offered} {end.stderr}")
+            if shutil.which(shell):
+                read = subprocess.run([shell, quiet], input=end.stdout, capture_output=True, text=True, timeout=60)
+                told(read.returncode == 0, f"{shell} takes them", read.stderr)
+            else:
+                print(f"SKIPPED without: there is no {shell} here to read its completions")
+
     def check_relay(self):
         methods = [m for m in RELAYED if not (m == "aes-256-cfb" and "stream" in self.words)]
         end = subprocess.run(
@@ -110,6 +129,7 @@ class Build:
             return
         self.check_names()
         self.check_version()
+        self.check_completions()
         for word in self.words:
             for asked in ASKED.get(word, []):
                 self.refuses(*asked)
