@@ -143,7 +143,9 @@ INLINE void make_strip(struct stream *stream, unsigned char *to, const unsigned 
 {
 	words x[16];
 
-	memcpy(x, stream->start, sizeof x);
+	UNROLLED
+	for (unsigned i = 0; i < 16; i++)
+		x[i] = stream->start[i];
 	permute(x, stream->rounds, feed);
 	put_strip(stream, x, to, from);
 	stream->start[12] += LANES;

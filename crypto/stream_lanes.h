@@ -26,7 +26,9 @@ static TARGET void salsa_strip(struct stream *stream, unsigned char *to, const u
 {
 	words x[16];
 
-	memcpy(x, stream->start, sizeof x);
+	UNROLLED
+	for (unsigned i = 0; i < 16; i++)
+		x[i] = stream->start[i];
 	for (unsigned rounds = stream->rounds; rounds > 0; rounds -= 2) {
 		salsa_quarter(x, 0, 4, 8, 12);
 		salsa_quarter(x, 5, 9, 13, 1);
