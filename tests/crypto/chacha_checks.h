@@ -83,12 +83,13 @@ static void right_stream(const unsigned char *key, const unsigned char *nonce, u
 	}
 }
 
-static void right_padded(crypto_onetimeauth_state *poly, const unsigned char *bytes, size_t n)
+static void right_padded(crypto_onetimeauth_poly1305_state *poly, const unsigned char *bytes,
+			 size_t n)
 {
 	const unsigned char none[16] = { 0 };
 
-	crypto_onetimeauth_update(poly, bytes, n);
-	crypto_onetimeauth_update(poly, none, (16 - n % 16) % 16);
+	crypto_onetimeauth_poly1305_update(poly, bytes, n);
+	crypto_onetimeauth_poly1305_update(poly, none, (16 - n % 16) % 16);
 }
 
 static void right_short(const unsigned char *key, const unsigned char *nonce, unsigned rounds,
@@ -96,17 +97,17 @@ static void right_short(const unsigned char *key, const unsigned char *nonce, un
 			unsigned char *tag)
 {
 	unsigned char poly_key[32] = { 0 }, lengths[16];
-	crypto_onetimeauth_state poly;
+	crypto_onetimeauth_poly1305_state poly;
 
 	right_stream(key, nonce, 1, rounds, text, n);
 	right_stream(key, nonce, 0, rounds, poly_key, sizeof poly_key);
-	crypto_onetimeauth_init(&poly, poly_key);
+	crypto_onetimeauth_poly1305_init(&poly, poly_key);
 	right_padded(&poly, ad, ad_len);
 	right_padded(&poly, text, n);
 	put_u64le(lengths, ad_len);
 	put_u64le(lengths + 8, n);
-	crypto_onetimeauth_update(&poly, lengths, sizeof lengths);
-	crypto_onetimeauth_final(&poly, tag);
+	crypto_onetimeauth_poly1305_update(&poly, lengths, sizeof lengths);
+	crypto_onetimeauth_poly1305_final(&poly, tag);
 }
 
 /* What `aead`'s method seals to. */
