@@ -151,13 +151,7 @@ INLINE void make_strip(struct stream *stream, unsigned char *to, const unsigned 
 	stream->start[12] += LANES;
 }
 
-/* to[0..STRIP) = from[0..STRIP) ^ the next strip of key stream. */
-static TARGET void stream_strip(struct stream *stream, unsigned char *to, const unsigned char *from)
-{
-	make_strip(stream, to, from, NULL);
-}
-
-/* The same; meanwhile text[0..n), as it was before, is summed. */
+/* to[0..STRIP) = from[0..STRIP) ^ the next strip of key stream; meanwhile text[0..n), as it was before, is summed. */
 static TARGET void stream_strip_fed(struct stream *stream, unsigned char *to,
 				    const unsigned char *from, struct mac *mac,
 				    const unsigned char *text, size_t n)
@@ -166,6 +160,14 @@ static TARGET void stream_strip_fed(struct stream *stream, unsigned char *to,
 
 	make_strip(stream, to, from, &feed);
 	mac_fed(mac, &feed);
+}
+
+/* The same, and nothing is summed. */
+static TARGET void stream_strip(struct stream *stream, unsigned char *to, const unsigned char *from)
+{
+	struct mac nothing = { 0 };
+
+	stream_strip_fed(stream, to, from, &nothing, from, 0);
 }
 
 /* HChaCha: a key from a key and 16 bytes of nonce. It is what a block of key stream is before the

@@ -127,14 +127,19 @@ INLINE void feed_rest(struct feed *feed)
 		feed_one(feed);
 }
 
-/* Add text[0..n): whole blocks, until the last call. */
+/* Add text[0..n), and zeros up to a whole block. */
 static TARGET void mac_add(struct mac *mac, const unsigned char *text, size_t n)
 {
 	struct feed feed = mac_feed(mac, text, n, 2);
+	unsigned char last[POLY1305_BLOCK] = { 0 };
+	size_t part = n % POLY1305_BLOCK;
 
 	feed_rest(&feed);
+	if (part > 0) {
+		memcpy(last, feed.text, part);
+		beside_step(feed.h, feed.r, last);
+	}
 	mac_fed(mac, &feed);
-	poly1305_add(&mac->one, feed.text, n % POLY1305_BLOCK);
 }
 
 INLINE void mac_begin(struct mac *mac, const unsigned char key[POLY1305_KEY], const void *ad,
@@ -147,7 +152,7 @@ INLINE void mac_begin(struct mac *mac, const unsigned char key[POLY1305_KEY], co
 		.r1 = mac->one.r[1],
 		.r1_over = mac->one.r[1] + (mac->one.r[1] >> 2),
 	};
-	poly1305_add(&mac->one, ad, ad_len);
+	mac_add(mac, ad, ad_len);
 }
 
 INLINE void mac_finish(struct mac *mac, size_t ad_len, size_t n, unsigned char tag[POLY1305_TAG])
