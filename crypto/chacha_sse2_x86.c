@@ -17,7 +17,7 @@
 #define LOW_64(a, b) _mm_unpacklo_epi64((__m128i)(a), (__m128i)(b))
 #define HIGH_64(a, b) _mm_unpackhi_epi64((__m128i)(a), (__m128i)(b))
 
-#include "crypto/poly1305_beside.h"
+#include "crypto/poly1305_mul.h"
 
 #include "crypto/chacha_lanes.h"
 #include "crypto/stream_lanes.h"

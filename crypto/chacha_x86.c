@@ -23,7 +23,7 @@
 #define LOW_64(a, b) _mm256_unpacklo_epi64((__m256i)(a), (__m256i)(b))
 #define HIGH_64(a, b) _mm256_unpackhi_epi64((__m256i)(a), (__m256i)(b))
 
-#include "crypto/poly1305_beside.h"
+#include "crypto/poly1305_mulx.h"
 #include "crypto/chacha_lanes.h"
 
 /* The low half of each t[i] is block j's, the high one block j + 4's. */

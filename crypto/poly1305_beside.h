@@ -2,7 +2,8 @@
  * Poly1305 on x86-64 beside ChaCha in vectors: the part of crypto/chacha_lanes.h that sums. The vector units are
  * busy with the key stream and the integer units are not, so the sum is made block after block between the
  * quarter rounds, and takes hardly longer than the key stream alone. A sum in vectors, after it, would be faster
- * by itself, and the two together slower.
+ * by itself, and the two together slower. The including file says how a block is summed, by including
+ * crypto/poly1305_mulx.h or crypto/poly1305_mul.h as well.
  */
 #ifndef CRYPTO_POLY1305_BESIDE_H
 #define CRYPTO_POLY1305_BESIDE_H
@@ -26,51 +27,9 @@ struct beside {
 	uint64_t h0, h1, h2, over;
 };
 
-/* sum = (sum + block) * r, as poly1305_step(). Compilers make carries of comparisons and put words by in
- * memory, and the sum waits for each of them. */
+/* sum = (sum + block) * r, as poly1305_step(): from crypto/poly1305_mulx.h or crypto/poly1305_mul.h. */
 INLINE void beside_step(struct beside *sum, const struct beside_key *key,
-			const unsigned char *block)
-{
-	const struct {
-		uint64_t low, high;
-	} __attribute__((packed, may_alias)) *text = (const void *)block;
-	uint64_t low, middle, high;
-
-	__asm__("addq %[text0], %[h0]\n\t"
-		"adcq %[text1], %[h1]\n\t"
-		"adcq $1, %[h2]\n\t"
-		"addq %[t], %[h0]\n\t"
-		"adcq $0, %[h1]\n\t"
-		"adcq $0, %[h2]\n\t" /* at most six */
-		/* high, h1, low = (h1, h0) * (r1, r0) */
-		"movq %[h0], %%rdx\n\t"
-		"mulxq %[r0], %[low], %[middle]\n\t"
-		"mulxq %[r1], %[h0], %[high]\n\t"
-		"movq %[h1], %%rdx\n\t"
-		"mulxq %[r1_over], %[h1], %[t]\n\t"
-		"addq %[h1], %[low]\n\t"
-		"adcq %[t], %[middle]\n\t"
-		"mulxq %[r0], %[h1], %[t]\n\t"
-		"addq %[h0], %[h1]\n\t"
-		"adcq %[t], %[high]\n\t"
-		/* and h2 * (r1, r0): middle stays below 2^61.2 and 6 * 2^60.4 */
-		"movq %[r1_over], %[t]\n\t"
-		"imulq %[h2], %[t]\n\t"
-		"imulq %[r0], %[h2]\n\t"
-		"addq %[t], %[middle]\n\t"
-		"addq %[middle], %[h1]\n\t"
-		"adcq %[h2], %[high]\n\t"
-		"movq %[high], %[h2]\n\t"
-		"andl $3, %k[h2]\n\t"
-		"shrq $2, %[high]\n\t"
-		"leaq (%[high],%[high],4), %[t]"
-		: [h0] "+&r"(sum->h0), [h1] "+&r"(sum->h1), [h2] "+&r"(sum->h2),
-		  [t] "+&r"(sum->over), [low] "=&r"(low), [middle] "=&r"(middle), [high] "=&r"(high)
-		: [r0] "m"(key->r0), [r1] "m"(key->r1), [r1_over] "m"(key->r1_over),
-		  [text0] "m"(text->low), [text1] "m"(text->high)
-		: "cc", "rdx");
-	sum->h0 = low;
-}
+			const unsigned char *block);
 
 /* What is summed while a strip is made: a block after each of three quarters of a double round, so many after
  * the last quarter, and the rest after the last round. A short text is all rest. */
@@ -137,7 +96,7 @@ static TARGET void mac_add(struct mac *mac, const unsigned char *text, size_t n)
 	feed_rest(&feed);
 	if (part > 0) {
 		memcpy(last, feed.text, part);
-		beside_step(feed.h, feed.r, last);
+		beside_step(&feed.sum, feed.key, last);
 	}
 	mac_fed(mac, &feed);
 }
