@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 
 enum { BATCH = 256 };
 
@@ -73,4 +74,18 @@ int poller_wait(int poller, struct poller_event *events, int max, int64_t ms)
 	for (int i = 0; i < n; i++)
 		events[i] = (struct poller_event){ got[i].data.ptr, translate(got[i].events) };
 	return n < 0 ? 0 : n;
+}
+
+int poller_alarm(void)
+{
+	return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+}
+
+/* It need not be read: being set anew makes it unreadable. */
+int poller_ring(int alarm, int64_t ms)
+{
+	struct itimerspec in = { .it_value = { .tv_sec = (time_t)(ms / 1000),
+					       .tv_nsec = (long)(ms % 1000) * 1000000 } };
+
+	return timerfd_settime(alarm, 0, &in, NULL);
 }

@@ -77,3 +77,15 @@ int poller_wait(int poller, struct poller_event *events, int max, int64_t ms)
 			(struct poller_event){ (struct source *)got[i].udata, translate(&got[i]) };
 	return n < 0 ? 0 : n;
 }
+
+int poller_alarm(void)
+{
+	return -1;
+}
+
+int poller_ring(int alarm, int64_t ms)
+{
+	(void)alarm, (void)ms;
+	errno = ENOSYS;
+	return -1;
+}

@@ -6,6 +6,10 @@
  *                                 ^              │ reactor_again: next turn
  *                                 └──────────────┘
  *
+ * To wait for so long at most, the kernel sets a timer before each wait and takes it back after, which
+ * costs as much as a small read. So one alarm is set for the next timer, and until it rings waits have
+ * no limit.
+ *
  * A source that is forgotten while it is queued stays in the queue, with fd -1, and is passed over;
  * its owner's memory is buried only after the queue has been cleared of it.
  */
@@ -18,7 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 256 };
+enum {
+	EVENTS = 256,
+	ALARM_MIN = 16 /* ms: a timer that is closer limits the wait itself */
+};
 
 /* Apart from the rest, whose zeroes cost nothing in the executable. */
 static int poller = -1;
@@ -29,6 +36,8 @@ static struct reactor {
 	struct source *head, **tail;
 	struct burial *burials;
 	struct wheel wheel;
+	struct source alarm;
+	uint64_t rings; /* when the alarm does, ms; 0: it is not set */
 } reactor;
 
 static uint64_t (*other_clock)(void);
@@ -117,20 +126,42 @@ void reactor_clock(uint64_t (*clock)(void))
 	other_clock = clock;
 }
 
+static void alarm_rang(struct source *alarm)
+{
+	alarm->ready = 0;
+	reactor.rings = 0;
+}
+
+/* Without one, each wait is limited. */
+static void open_alarm(void)
+{
+	int fd = poller_alarm();
+
+	if (fd >= 0 && reactor_watch_input(&reactor.alarm, fd, alarm_rang) < 0)
+		close(fd);
+}
+
 int reactor_open(void)
 {
 	reactor_close();
 	poller = poller_open();
-	reactor = (struct reactor){ .tail = &reactor.head };
+	reactor = (struct reactor){ .tail = &reactor.head, .alarm.fd = -1 };
 	wheel_init(&reactor.wheel, clock_ms());
-	return poller < 0 ? -1 : 0;
+	if (poller < 0)
+		return -1;
+	open_alarm();
+	return 0;
 }
 
 void reactor_close(void)
 {
-	if (poller >= 0)
-		close(poller);
+	if (poller < 0)
+		return;
+	close(poller);
 	poller = -1;
+	if (reactor.alarm.fd >= 0)
+		close(reactor.alarm.fd);
+	reactor.alarm.fd = -1;
 }
 
 /* The source has a descriptor from now on, or none. */
@@ -212,6 +243,20 @@ uint64_t reactor_now(void)
 	return reactor.wheel.now;
 }
 
+/* Does the alarm ring in `wait` ms, or before? It is not set anew to ring earlier: until it has rung, waits
+ * for what comes before it are limited. */
+static bool alarm_rings(int64_t wait)
+{
+	uint64_t due = reactor.wheel.now + (uint64_t)wait;
+
+	if (reactor.rings)
+		return reactor.rings <= due;
+	if (wait < ALARM_MIN || reactor.alarm.fd < 0 || poller_ring(reactor.alarm.fd, wait) < 0)
+		return false;
+	reactor.rings = due;
+	return true;
+}
+
 static int64_t may_wait(int max_wait)
 {
 	int64_t wait = wheel_wait(&reactor.wheel);
@@ -220,7 +265,7 @@ static int64_t may_wait(int max_wait)
 		return 0;
 	if (wait < 0 || (max_wait >= 0 && wait > max_wait))
 		return max_wait;
-	return wait;
+	return max_wait < 0 && alarm_rings(wait) ? -1 : wait;
 }
 
 void reactor_turn(int max_wait)

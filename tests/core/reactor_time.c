@@ -3,9 +3,11 @@
  */
 #include "core/reactor.h"
 
+#include "core/poller.h"
 #include "tests/core/owners.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -60,6 +62,120 @@ static void test_turn_length(void **state)
 	while (o->fires == 0)
 		reactor_turn(60000);
 	assert_true(clock_ms() - began < 20000);
+	owner_close(o);
+	reactor_turn(0);
+}
+
+/* Turns without limit until the timer has fired; the milliseconds that this took. */
+static uint64_t sleep_until(struct owner *o, int fires)
+{
+	uint64_t began = clock_ms();
+
+	while (o->fires < fires)
+		reactor_turn(-1);
+	return clock_ms() - began;
+}
+
+/* What is set for a far timer makes no near one late, nor does what was set for one that is gone. */
+static void check_near_and_far(void)
+{
+	struct owner *near = owner_new(), *far = owner_new(), *o = owner_pair();
+	uint64_t took;
+
+	reactor_after(&far->timer, 20000);
+	say(o->peer, "x");
+	reactor_turn(-1);
+	assert_int_equal(o->wakes, 1);
+	for (int ms = 10; ms <= 160; ms *= 4) {
+		reactor_after(&near->timer, (uint64_t)ms);
+		took = sleep_until(near, near->fires + 1);
+		assert_true(took + 1 >= (uint64_t)ms && took < 15000);
+	}
+	reactor_after(&near->timer, 40);
+	say(o->peer, "x");
+	reactor_turn(-1);
+	reactor_after(&near->timer, 200);
+	took = sleep_until(near, near->fires + 1);
+	assert_true(took >= 199 && took < 15000);
+	assert_int_equal(far->fires, 0);
+	owner_close(near);
+	owner_close(far);
+	owner_close(o);
+	reactor_turn(0);
+}
+
+static void test_near_and_far(void **state)
+{
+	(void)state;
+	check_near_and_far();
+}
+
+/* When all descriptors are taken but the poller's own, which stays. */
+static void test_no_descriptor_for_an_alarm(void **state)
+{
+	struct rlimit old, tight;
+	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(next >= 0);
+	close(next);
+	reactor_close();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	tight = old;
+	for (tight.rlim_cur = 0; tight.rlim_cur < (rlim_t)next + 8; tight.rlim_cur++) {
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+		if (reactor_open() == 0)
+			break;
+	}
+	assert_int_equal(poller_alarm(), -1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	check_near_and_far();
+}
+
+/* Milliseconds until the first alarm that is set rings; -1: there is none. */
+static long alarm_rings_in(void)
+{
+	for (int fd = 0; fd < 64; fd++) {
+		char path[64], text[512] = { 0 };
+		long s, ns;
+
+		snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+		FILE *file = fopen(path, "r");
+		if (!file)
+			continue;
+		text[fread(text, 1, sizeof text - 1, file)] = 0;
+		fclose(file);
+		const char *value = strstr(text, "it_value: (");
+		if (value && sscanf(value, "it_value: (%ld, %ld", &s, &ns) == 2 && s + ns > 0)
+			return s * 1000 + ns / 1000000;
+	}
+	return -1;
+}
+
+/* Where there are alarms, one is set for what is far, and no second one for what is farther or near. */
+static void test_alarm(void **state)
+{
+	struct owner *o = owner_pair();
+	int alarm = poller_alarm();
+
+	(void)state;
+	reactor_after(&o->timer, 3000);
+	say(o->peer, "x");
+	reactor_turn(-1);
+	long in = alarm_rings_in();
+	if (alarm < 0) {
+		assert_int_equal(in, -1);
+	} else {
+		assert_true(in > 0 && in <= 3000);
+		reactor_after(&o->timer, 8);
+		sleep_until(o, 1);
+		assert_true(alarm_rings_in() <= in && alarm_rings_in() > 0);
+		reactor_after(&o->timer, 60000);
+		say(o->peer, "x");
+		reactor_turn(-1);
+		assert_true(alarm_rings_in() <= in);
+		close(alarm);
+	}
 	owner_close(o);
 	reactor_turn(0);
 }
@@ -236,6 +352,9 @@ int main(void)
 		reactor_test(test_descriptors_before),
 		reactor_test(test_timers),
 		reactor_test(test_turn_length),
+		reactor_test(test_near_and_far),
+		reactor_test(test_no_descriptor_for_an_alarm),
+		reactor_test(test_alarm),
 		reactor_test(test_timer_again),
 		reactor_test(test_timer_forgets_woken),
 		reactor_test(test_clock),
