@@ -353,7 +353,7 @@ bench: bench-programs
 	@$(MAKE) FLAVOUR=musl CC=$(MUSL_CC) bench-programs
 	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py $(BENCH)
 bench-quick: bench-programs
-	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py --quick --peers "ours,ours aes-ni,plain forwarder,shadowsocks-libev" --out $(B)/bench-quick $(BENCH)
+	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py --quick --peers "ours,ours aes-ni,plain forwarder,plain forwarder reno,shadowsocks-libev" --out $(B)/bench-quick $(BENCH)
 
 # what the emulator that they run under cannot do, and they so leave out
 emulator := $(if $(cross),$(B)/tests/emulator)

@@ -19,7 +19,7 @@ def is_ours(name):
 
 
 def peers_of(figures):
-    return {name: row for name, row in figures.items() if not is_ours(name) and name != contestants.PLAIN}
+    return {name: row for name, row in figures.items() if not is_ours(name) and name not in contestants.PLAINS}
 
 
 def ours_of(figures, forced=False):

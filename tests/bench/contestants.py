@@ -18,7 +18,9 @@ from peers import PEERS  # noqa: E402
 from peers.peer import Peer  # noqa: E402
 
 KEYS = {"128": "SeBiKiHKAcdJV6Fu9K+Xfg==", "256": "3L69X4PF2eSL/JIPpLBjQj9rLhBBtgqHYy3AJVNLjz0="}
-PLAIN, FORCED = "plain forwarder", "aes-ni"
+PLAIN, RENO, FORCED = "plain forwarder", "plain forwarder reno", "aes-ni"
+PLAINS = (PLAIN, RENO)
+SLOW = ("v2ray", "shadowsocks-python", "blinksocks", "shadowsocks-js")  # far behind: one round of them is enough
 NO_TUNNEL = "has no tunnel form: a forwarder in front of it asks its SOCKS5 server"
 
 
@@ -60,22 +62,23 @@ class Ours(Peer):
 
 
 class Plain(Peer):
-    """Two forwarders of forward.c; "method" means nothing to them."""
+    """Two forwarders of forward.c; a method means nothing to them. They leave the congestion control to the system,
+    or take one: the loopback interface is faster without BBR, which ours knows (net/socket_pace.h)."""
 
-    name, version = PLAIN, "forward.c"
+    version = "forward.c"
 
-    def __init__(self, folder):
-        self.program = f"{folder}/forward"
-        self.programs = (pathlib.Path(self.program),)
+    def __init__(self, folder, control=None):
+        self.name, self.argv = RENO if control else PLAIN, [f"{folder}/forward", *(["-c", control] if control else [])]
+        self.programs = (pathlib.Path(self.argv[0]),)
 
     def has(self, role, method):
         return True
 
     def tunnel(self, port, server_port, method, key, target):
-        return [self.program, str(port), str(server_port)], None
+        return [*self.argv, port, server_port], None
 
     def forward(self, port, target):
-        return [self.program, str(port), str(target)], None
+        return [*self.argv, port, target], None
 
 
 def with_udp(config):
@@ -93,7 +96,7 @@ class Chain:
         self.peer, self.stage, self.env, self.udp = peer, stage, {**peer.env, **(env or {})}, udp
         self.commands, self.notes, self.programs = {}, [], {}
         server_port, self.port, key = kit.free_port(), kit.free_port(), password(method)
-        if peer.name == PLAIN:
+        if peer.name in PLAINS:
             self._start("server", server_port, peer.forward(server_port, target))
             self._start("local", self.port, peer.tunnel(self.port, server_port, method, key, target))
             return
@@ -122,13 +125,18 @@ class Chain:
         """KiB of each program."""
         return {role: int(program.status(field)) for role, program in self.programs.items()}
 
+    def split(self):
+        """Ticks in user mode and in the kernel, of both programs."""
+        fields = [pathlib.Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
+                  for program in self.programs.values()]
+        return sum(int(words[11]) for words in fields), sum(int(words[12]) for words in fields)
+
     def switches(self):
-        """How often the programs' threads went to sleep and were woken."""
-        count = 0
-        for program in self.programs.values():
-            for task in pathlib.Path(f"/proc/{program.pid}/task").iterdir():
-                count += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", (task / "status").read_text(), re.M)[1])
-        return count
+        """How often the programs' threads went to sleep and were woken, and how often others pushed them aside."""
+        text = "".join((task / "status").read_text() for program in self.programs.values()
+                       for task in pathlib.Path(f"/proc/{program.pid}/task").iterdir())
+        return tuple(sum(map(int, re.findall(rf"^{kind}_ctxt_switches:\s+(\d+)", text, re.M)))
+                     for kind in ("voluntary", "nonvoluntary"))
 
     def alive(self):
         return all(program.alive() for program in self.programs.values())
@@ -143,7 +151,7 @@ def ours(builds):
 
 def field(builds, wanted, tools):
     """Everybody who is here and wanted; what is missing is told."""
-    everybody = [*ours(builds), Plain(tools), *PEERS.values()]
+    everybody = [*ours(builds), Plain(tools), Plain(tools, "reno"), *PEERS.values()]
     names = [peer.name for peer in everybody]
     if unknown := [name for name in wanted or () if name not in names]:
         sys.exit(f"bench: nobody is called {unknown[0]}; there are: {', '.join(names)}")

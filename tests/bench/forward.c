@@ -2,9 +2,9 @@
  * A forwarder without cryptography: what two hops cost when nothing but bytes is moved. One process,
  * epoll, edge-triggered, reads of 256 KB, and a read only if its destination took the last one.
  *
- *     forward PORT HOP [TARGET]
+ *     forward [-c CONTROL] PORT HOP [TARGET]
  *
- * Each connection to 127.0.0.1:PORT goes to 127.0.0.1:HOP. With TARGET, HOP is a SOCKS5 server that is asked
+ * With -c, its sockets have that congestion control. Each connection to 127.0.0.1:PORT goes to 127.0.0.1:HOP. With TARGET, HOP is a SOCKS5 server that is asked
  * for 127.0.0.1:TARGET: so programs without a tunnel form get one. A connection's set-up blocks.
  */
 #include "common.h"
@@ -34,6 +34,7 @@ struct side {
 static char buffer[BATCH];
 static int epoll;
 static uint16_t hop, target;
+static const char *control; /* of congestion; NULL: the system's */
 static struct side *queue, *closed;
 
 static void enqueue(struct side *side)
@@ -178,11 +179,19 @@ static void watch(struct side *side)
 		err(1, "epoll_ctl");
 }
 
+static void set_control(int fd)
+{
+	if (control && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, control, (socklen_t)strlen(control)) < 0)
+		err(1, "congestion control %s", control);
+}
+
 static void begin(int near)
 {
 	struct sockaddr_in at = loopback(hop);
 	int far = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	if (far >= 0)
+		set_control(far);
 	if (far < 0 || connect(far, (struct sockaddr *)&at, sizeof at) < 0 || (target && !ask(far))) {
 		close(far);
 		close(near);
@@ -198,12 +207,18 @@ static void begin(int near)
 
 int main(int argc, char **argv)
 {
+	if (argc > 2 && strcmp(argv[1], "-c") == 0) {
+		control = argv[2];
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc < 3)
-		errx(1, "usage: forward PORT HOP [TARGET]");
+		errx(1, "usage: forward [-c CONTROL] PORT HOP [TARGET]");
 	uint16_t port = (uint16_t)atoi(argv[1]);
 	int listener = listen_on(&port), fd;
 	struct side listening = { .fd = listener };
 
+	set_control(listener); /* what is accepted inherits it */
 	hop = (uint16_t)atoi(argv[2]);
 	target = (uint16_t)(argc > 3 ? atoi(argv[3]) : 0);
 	raise_nofile();

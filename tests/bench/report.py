@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 import bench
 import claims
@@ -26,7 +27,9 @@ from sections import SECTIONS
 METHODS = ("aes-128-gcm,aes-256-gcm,chacha20-ietf-poly1305,2022-blake3-aes-256-gcm,aes-256-cfb,aes-256-ctr,"
            "camellia-256-cfb,aes-128-cfb")
 UDP_METHODS = "aes-256-gcm,chacha20-ietf-poly1305,2022-blake3-aes-256-gcm"
-QUICK = {"rounds": 1, "bulk": "-n 24M", "methods": "aes-256-gcm", "udp_methods": "aes-256-gcm", "total": 200,
+ACCOUNT_METHODS = "aes-256-gcm,chacha20-ietf-poly1305"
+QUICK = {"rounds": 1, "bulk": "-n 24M", "account": "-n 24M", "methods": "aes-256-gcm",
+         "udp_methods": "aes-256-gcm", "account_methods": "aes-256-gcm", "total": 200,
          "exchanges": 20, "ping_ms": 200, "patience": 1, "connections": "20,100", "udp_ms": 100, "starts": 1, "worker_mib": 2}
 
 
@@ -53,6 +56,8 @@ def parse():
     add("--patience", type=int, default=5, help="seconds that programs have to close what they held")
     add("--connections", default="1000,9900", help="held for memory; two descriptors each")
     add("--udp-ms", type=int, default=1000, help="of a load of datagrams")
+    add("--account", default="-n 256M", help="how long an iperf3 runs beside perf: -t SECONDS or -n BYTES")
+    add("--account-methods", default=ACCOUNT_METHODS)
     add("--starts", type=int, default=20)
     add("--worker-mib", type=int, default=32, help="of each of 16 streams to workers")
     add("--must-hold", action="store_true", help="exit 1 if a claim does not hold")
@@ -61,7 +66,8 @@ def parse():
     if first.quick:
         parser.set_defaults(**QUICK)
     options = parser.parse_args()
-    options.methods, options.udp_methods = words(options.methods), words(options.udp_methods)
+    for name in ("methods", "udp_methods", "account_methods"):
+        setattr(options, name, words(getattr(options, name)))
     options.peers = options.peers and words(options.peers)
     options.streams = [int(word) for word in words(options.streams)]
     options.connections = [int(word) for word in words(options.connections)]
@@ -86,18 +92,39 @@ def head(results):
     return {
         "command": " ".join(["tests/bench/report.py", *sys.argv[1:]]), "at": time.strftime("%Y-%m-%d %H:%M %Z"),
         **bench.facts(), "load at the end": f"{os.getloadavg()[0]:.1f}", "contestants": versions, "tools": iperf3,
-        "rounds": results.options.rounds,
+        "rounds": results.options.rounds, "commit": commit(), **results.ended,
     }
 
 
-def write(results, folder):
+def commit():
+    """Of the checkout, where there is one."""
+    told = subprocess.run(["git", "-C", bench.HERE, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return told.stdout.strip() or "unknown"
+
+
+def write(results, folder, whole):
+    """What there is so far; the page, whose charts take a while, when it is `whole`."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     facts, judged = head(results), claims.judge(results)
     (folder / "report.txt").write_text(page.text(results, facts, judged))
     (folder / "report.json").write_text(page.data(results, facts, judged))
-    (folder / "report.html").write_text(page.page(results, facts, judged))
+    if whole:
+        (folder / "report.html").write_text(page.page(results, facts, judged))
     return judged
+
+
+def run(results, sections):
+    """All of them, one after the other. Whatever breaks one, the others and what was measured stay."""
+    for name in sections:
+        began = time.monotonic()
+        try:
+            SECTIONS[name].run(results)
+        except Exception as error:
+            traceback.print_exc()
+            results.broken.append(f"{name}: broke off: {type(error).__name__}: {error}")
+        print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
+        write(results, results.options.out, whole=False)
 
 
 def conclude(results, judged):
@@ -111,8 +138,8 @@ def conclude(results, judged):
     bad = [row for row in judged if not row["holds"]]
     print(f"{len(judged) - len(bad)} of {len(judged)} claims hold; {results.options.out}/report.html")
     measured = sum(bool(row["samples"]) for row in rows)
-    print(f"{measured} passed, {len(failed) + len(empty)} failed, {len(results.absent)} skipped")
-    return 1 if failed or empty or (results.options.must_hold and bad) else 0
+    print(f"{measured} passed, {len(failed) + len(empty) + len(results.broken)} failed, {len(results.absent)} skipped")
+    return 1 if failed or empty or results.broken or (results.options.must_hold and bad) else 0
 
 
 def main():
@@ -127,11 +154,13 @@ def main():
         peers, absent = contestants.field(builds(options), options.peers, tools)
         results = Results(options, tools, peers)
         results.absent = absent
-        for name in options.sections:
-            began = time.monotonic()
-            SECTIONS[name].run(results)
-            print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
-            judged = write(results, options.out)
+        try:
+            run(results, options.sections)
+        except (KeyboardInterrupt, SystemExit):
+            results.ended["interrupted"] = "this is not all of it"
+            raise
+        finally:
+            judged = write(results, options.out, whole=True)
     return conclude(results, judged)
 
 

@@ -7,6 +7,7 @@ import contextlib
 import subprocess
 
 import bench
+import contestants
 import kit
 
 
@@ -14,10 +15,14 @@ class Failed(Exception):
     """A contestant did not do what was asked; the text says what."""
 
 
+# what goes wrong with one of them, and is no reason to leave out the others; ValueError: what it printed is no figure
+THEIR_FAULTS = (Failed, OSError, AssertionError, ValueError, subprocess.SubprocessError)
+
+
 class Results:
     def __init__(self, options, tools, peers):
         self.options, self.tools, self.peers = options, tools, peers
-        self.rows, self.commands, self.notes = {}, {}, {}
+        self.rows, self.commands, self.notes, self.ended, self.broken, self.absent = {}, {}, {}, {}, [], []
 
     def row(self, section, method, load, name):
         key = (section, method, load, name)
@@ -26,6 +31,9 @@ class Results:
 
     def add(self, section, method, load, name, sample):
         self.row(section, method, load, name)["samples"].append(sample)
+
+    def samples(self, *key):
+        return self.rows[key]["samples"] if key in self.rows else []
 
     def failed(self, section, method, load, name, error):
         words = str(error).strip() or type(error).__name__
@@ -58,18 +66,21 @@ class Results:
 
 
 def medians(samples):
-    """Of each figure that all samples have."""
-    return {
-        key: bench.median([sample[key] for sample in samples])
-        for key, value in samples[0].items()
-        if isinstance(value, (int, float)) and all(key in sample for sample in samples)
-    }
+    """Of each figure, over the samples that have it."""
+    keys = [key for sample in samples for key, value in sample.items() if isinstance(value, (int, float))]
+    return {key: bench.median([sample[key] for sample in samples if key in sample]) for key in dict.fromkeys(keys)}
 
 
 def with_method(results, method, forced=False):
-    """Those who have the method as both; with those of ours that are held to AES-NI, or without."""
+    """Those who have the method as both; with those of ours that are held to AES-NI, or without. The second forwarder,
+    to which all methods are one, takes part in one only."""
     return [peer for peer in results.peers if peer.has("local", method) and peer.has("server", method)
-            and (forced or not getattr(peer, "forced", False))]
+            and (forced or not getattr(peer, "forced", False))
+            and (peer.name != contestants.RENO or method == results.options.one_method)]
+
+
+def rounds_of(results, name, rounds=None):
+    return 1 if name in contestants.SLOW else rounds or results.options.rounds
 
 
 def run_tool(argv, within, may_fail=False):
@@ -89,7 +100,7 @@ def attempt(results, section, method, load, peer, function, *arguments):
     with kit.Stage() as stage:
         try:
             return function(stage, peer, *arguments)
-        except (Failed, OSError, AssertionError) as error:
+        except THEIR_FAULTS as error:
             results.failed(section, method, load, peer.name, error)
 
 
@@ -99,7 +110,7 @@ def started(results, stage, section, method, peers, start):
     for peer in peers:
         try:
             chains[peer.name] = start(stage, peer)
-        except (AssertionError, OSError) as error:
+        except THEIR_FAULTS as error:
             results.failed(section, method, "start", peer.name, error)
             continue
         results.keep_command(section, method, chains[peer.name])
@@ -114,11 +125,12 @@ def contest(results, section, method, loads, peers, start, measure, rounds=None)
         for load, arguments in loads:
             names = list(chains)
             for number in range(rounds or results.options.rounds):
+                names = [name for name in names if number < rounds_of(results, name, rounds)]
                 turn = number % max(len(names), 1)
                 for name in names[turn:] + names[:turn]:
                     try:
                         results.add(section, method, load, name, measure(chains[name], *arguments))
-                    except (Failed, OSError) as error:
+                    except THEIR_FAULTS as error:
                         results.failed(section, method, load, name, error)
                         names.remove(name)
             tell(results, section, method, load)

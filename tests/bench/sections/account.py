@@ -1,107 +1,87 @@
 """The account of a byte: system calls and wake-ups for each megabyte, and where the processor time went."""
-import collections
 import contextlib
-import os
-import re
 import shutil
-import signal
-import subprocess
 import tempfile
 
 import contestants
-from results import Failed, contest, with_method
+import perf
+from results import contest, with_method
 from sections import bulk
 
 TITLE = "What a byte costs"
-TEXT = ("One stream of iperf3 through client and server, both counted together: system calls and sleeps for each "
-        "MB (perf stat, /proc), and the shares of the samples of perf record. \"Own\" is what runs in the program "
-        "itself, cryptography included; \"entry\" is the way into the kernel and back. Caches are counted where the machine lets its counters be read.")
-COUNTED = (contestants.PLAIN, "shadowsocks-libev", "shadowsocks-rust", "sing-box")
-SHARES = ("own", "copies", "TCP/IP", "wake-ups", "memory", "entry", "other")
+TEXT = ("One stream of iperf3 through client and server, both counted together. CPU is split by the samples of perf "
+        "record: the ciphers, the rest of the program, and in the kernel copies, TCP/IP, sleeping and waking, memory, "
+        "and the way in and out. They add up to the CPU s/GB, which are those of another run, beside perf stat; user "
+        "and kernel are the system's own reckoning, by ticks. System calls, sleeps, and how often others pushed the "
+        "programs aside are for each MB; bytes are those that each call moved.")
+COUNTED = (*contestants.PLAINS, "shadowsocks-libev", "shadowsocks-rust", "sing-box")
 METRICS = [
-    ("cpu", "CPU s/GB", ".3f"), ("calls", "calls/MB", ".1f"), ("sleeps", "sleeps/MB", ".2f"),
-    ("misses", "cache misses/KB", ".2f"), *((share, f"{share} %", ".1f") for share in SHARES),
-]
-KERNEL = [  # the first that fits a symbol of the kernel
-    ("copies", r"copy|rep_movs|memcpy|csum|_iter|clear_page"),
-    ("entry", r"syscall|entry_|exit_to_user|fdget|fput|fpu|__x64_sys|vfs_|security_|apparmor|fault"),
-    ("wake-ups", r"sched|wake|schedule|switch|epoll|^ep_|poll|futex|ttwu|rq_|pick_|idle|hrtimer|timer|select_task"
-                 r"|enqueue|dequeue|finish_task|update_|irq|rcu"),
-    ("memory", r"alloc|kmem|kfree|slab|page|folio|free_|_free|memset|refill|charge|get_partial"),
-    ("TCP/IP", r"tcp|^ip|inet|skb|sock|^net|dev_|loopback|neigh|nf_|bbr|rate_|fib|dst|xmit|__local|validate|bictcp|sk_"),
+    ("cpu", "CPU s/GB", ".3f"), ("user", "user", ".3f"), ("kernel", "kernel", ".3f"),
+    *((share, share, ".3f") for share in perf.SHARES),
+    ("calls", "calls/MB", ".1f"), ("receive", "receive/MB", ".1f"), ("send", "send/MB", ".1f"),
+    ("wait", "wait/MB", ".2f"), ("rest", "others/MB", ".2f"), ("per_receive", "bytes/receive", ".0f"),
+    ("per_send", "bytes/send", ".0f"), ("sleeps", "sleeps/MB", ".2f"), ("preempted", "preempted/MB", ".2f"),
+    ("instructions:u", "instr./B user", ".2f"), ("instructions:k", "instr./B kernel", ".2f"),
+    ("cycles:u", "cycles/B user", ".2f"), ("cycles:k", "cycles/B kernel", ".2f"),
+    ("misses", "cache misses/KB", ".2f"),
 ]
 
 
-@contextlib.contextmanager
-def perf(chain, *arguments):
-    """While the block runs, perf counts both programs; the list has its words after the block. It is told by a
-    pipe when to begin, so that it misses nothing, and ends badly if that pipe is closed before."""
-    pids, told = ",".join(str(program.pid) for program in chain.programs.values()), []
-    (orders, order), (answer, answers) = os.pipe(), os.pipe()
-    argv = ["perf", *arguments, "-D", "-1", "--control", f"fd:{orders},{answers}", "-p", pids]
-    process = subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-                               pass_fds=(orders, answers))
-    os.close(answers)
-    with open(order, "wb", buffering=0) as said, open(answer, "rb", buffering=0) as heard:
-        said.write(b"enable\n")
-        attached = heard.read(8)
-        try:
-            yield told
-        finally:
-            process.send_signal(signal.SIGINT)
-            told.append(process.communicate(timeout=20)[1])
-            os.close(orders)
-    if not attached:
-        raise Failed(f"perf {arguments[0]}: {told[0].strip()}")
+def counted(chain, streams, flags, length):
+    """A run under perf stat: its figures."""
+    cpu, split, slept = sum(chain.cpu().values()), chain.split(), chain.switches()
+    with perf.attached(chain, "stat", "-x,", "-e", ",".join(perf.countable()[0])) as told:
+        size, _ = bulk.transfer(chain, streams, flags, length)
+    cpu = 1e9 * (sum(chain.cpu().values()) - cpu) / size
+    user, kernel = (after - before for before, after in zip(split, chain.split()))
+    parts = {"user": cpu * user / (user + kernel), "kernel": cpu * kernel / (user + kernel)} if user + kernel else {}
+    sleeps, preempted = (1e6 * (after - before) / size for before, after in zip(slept, chain.switches()))
+    found = perf.counts(told[0])
+    return {"cpu": cpu, **parts, "sleeps": sleeps, "preempted": preempted, **perf.call_figures(found, size),
+            **perf.hardware_figures(found, size)}
 
 
-def share_of(kind, symbol):
-    if kind != "k":
-        return "own"
-    return next((share for share, pattern in KERNEL if re.search(pattern, symbol)), "other")
-
-
-def shares(path):
-    """Percent of the samples in each class."""
-    argv = ["perf", "report", "-i", path, "--stdio", "--no-children", "--sort", "sym", "-F", "overhead,sym",
-            "--percent-limit", "0"]
-    told = subprocess.run(argv, capture_output=True, text=True, timeout=60).stdout
-    sums = collections.Counter({share: 0 for share in SHARES})
-    for percent, kind, symbol in re.findall(r"^\s*([\d.]+)%\s+\[(.)\]\s+(\S+)", told, re.M):
-        sums[share_of(kind, symbol)] += float(percent)
-    if not sum(sums.values()):
-        raise Failed("perf took no samples")
-    return dict(sums)
+def recorded(chain, streams, flags, length):
+    """Another one under perf record: its samples."""
+    with contextlib.ExitStack() as place:
+        path = f"{place.enter_context(tempfile.TemporaryDirectory(prefix='ss-bench-'))}/data"
+        quickly = "-q", "-B", "-N", "--no-bpf-event"  # all that these leave out takes a second each time
+        with perf.attached(chain, "record", *quickly, "-e", "cpu-clock", "-F", "1999", "-o", path):
+            bulk.transfer(chain, streams, flags, length)
+        return perf.read_record(path)
 
 
 def measure(results):
-    length = results.options.bulk
-
     def once(chain, streams, flags):
-        before, slept = sum(chain.cpu().values()), chain.switches()
-        with perf(chain, "stat", "-x,", "-e", "raw_syscalls:sys_enter,cache-misses") as told:
-            size, _ = bulk.transfer(chain, streams, flags, length)
-        cpu, slept = sum(chain.cpu().values()) - before, chain.switches() - slept
-        sample = {"sleeps": 1e6 * slept / size, "cpu": 1e9 * cpu / size}
-        if found := re.search(r"^(\d+),.*raw_syscalls", told[0], re.M):
-            sample["calls"] = 1e6 * int(found[1]) / size
-        if found := re.search(r"^(\d+),.*cache-misses", told[0], re.M):
-            sample["misses"] = 1e3 * int(found[1]) / size
-        with contextlib.ExitStack() as place:
-            path = f"{place.enter_context(tempfile.TemporaryDirectory(prefix='ss-bench-'))}/data"
-            with perf(chain, "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", path):
-                bulk.transfer(chain, streams, flags, length)
-            sample.update(shares(path))
-        return sample
+        sample = counted(chain, streams, flags, results.options.account)
+        found = recorded(chain, streams, flags, results.options.account)
+        parts = perf.shares(found, chain.peer)
+        if "crypto" not in parts:
+            results.note(chain.peer.name, "account: its functions have no names, so its ciphers count as program")
+        sample.update({share: part * sample["cpu"] for share, part in parts.items()})
+        return {**sample, "top": perf.top(found)}
     return once
+
+
+def below(results, method, load):
+    """What does not fit into a column: each system call by name, and the functions with the most samples."""
+    for (section, m, l, who), row in results.rows.items():
+        if (section, m, l) == ("account", method, load) and row["samples"]:
+            sample = row["samples"][-1]
+            calls = sorted(sample.get("kinds", {}).items(), key=lambda item: -item[1])
+            yield (f"{who}: calls/MB " + (", ".join(f"{call} {number:.2f}" for call, number in calls) or "not counted")
+                   + "; time in " + ", ".join(f"{symbol} {percent:.0f} %" for symbol, percent in sample["top"]))
 
 
 def run(results):
     if not shutil.which("perf"):
         print("SKIPPED account: perf is not installed (linux-perf)", flush=True)
+        results.note("account", "not made: perf is not installed (linux-perf)")
         return
-    method = results.options.one_method
-    loads = [(name, arguments) for name, arguments in bulk.loads([1])]
-    peers = [peer for peer in with_method(results, method) if peer.name.startswith("ours") or peer.name in COUNTED]
-    contest(results, "account", method, loads, peers, bulk.start(results, method),
-            measure(results), rounds=1)
+    for sentence in perf.countable()[1]:
+        print(f"SKIPPED account: {sentence}", flush=True)
+        results.note("account", sentence)
+    for method in results.options.account_methods:
+        peers = [peer for peer in with_method(results, method) if peer.name.startswith("ours") or peer.name in COUNTED]
+        contest(results, "account", method, bulk.loads([1]), peers, bulk.start(results, method),
+                measure(results), rounds=1)

@@ -83,7 +83,7 @@ def count(stage, peer, results, method, load, shared, function):
 def run(results):
     method, shared = results.options.one_method, library(results.tools)
     for peer in with_method(results, method):
-        if peer.name == contestants.PLAIN:
+        if peer.name in contestants.PLAINS:
             continue
         if own_memory(peer):
             results.note(peer.name, "heap: not counted, it has memory of its own")

@@ -72,7 +72,7 @@ def run(results):
     kit.raise_nofile()
     method = results.options.one_method
     for peer in with_method(results, method):
-        if peer.name == contestants.PLAIN:
+        if peer.name in contestants.PLAINS:
             continue
         for word, size in CARRIED.items():
             attempt(results, "memory", method, word, peer, count, results, method, word, size)

@@ -21,7 +21,7 @@ LOADS = {"100 x 500 KB": (500_000, 100), "500 x 50 KB": (50_000, 500), "1000 x 5
 def start(results, method):
     def begin(stage, peer):
         """The forwarder is a tunnel; the others are asked as SOCKS5 servers."""
-        target = kit.free_port() if peer.name == contestants.PLAIN else None
+        target = kit.free_port() if peer.name in contestants.PLAINS else None
         chain = contestants.Chain(peer, stage, method, target=target, tools=results.tools)
         chain.target = [target] if target else []
         return chain

@@ -56,7 +56,7 @@ def sizes(peer):
 
 def run(results):
     method = results.options.one_method
-    peers = [peer for peer in with_method(results, method) if peer.name != contestants.PLAIN]
+    peers = [peer for peer in with_method(results, method) if peer.name not in contestants.PLAINS]
     for role in ("local", "server"):
         times = {peer.name: [] for peer in peers}
         for _ in range(results.options.starts):

@@ -45,5 +45,5 @@ def run(results):
         peers = [peer for peer in with_method(results, method) if can(peer)]
         contest(results, "udp", method, LOADS.items(), peers, start(method), measure(results))
     for peer in results.peers:
-        if not can(peer) and peer.name != contestants.PLAIN:
+        if not can(peer) and peer.name not in contestants.PLAINS:
             results.note(peer.name, "UDP: not measured, it has no tunnel form for datagrams")

@@ -1,0 +1,161 @@
+"""The benchmark's own reckoning: what it reads of perf, who is first, and that what was measured is told, whatever
+happens to the rest."""
+import json
+import signal
+import subprocess
+import sys
+import types
+
+import kit
+import pytest
+
+sys.path.append(str(kit.ROOT / "tests/bench"))  # behind ours: both have a manager.py
+import contestants  # noqa: E402
+import page  # noqa: E402
+import perf  # noqa: E402
+from results import Failed, Results, contest  # noqa: E402
+from sections import SECTIONS, account  # noqa: E402
+
+pytestmark = pytest.mark.ours
+STAT = """\
+400,,raw_syscalls:sys_enter,81066127,100.00,,
+100,,syscalls:sys_enter_recvmsg,81066127,100.00,,
+50,,syscalls:sys_enter_write,81066127,100.00,,
+200,,syscalls:sys_enter_epoll_wait,81066127,100.00,,
+0,,syscalls:sys_enter_futex,81066127,100.00,,
+5000000,,instructions:u,81066127,100.00,,
+<not supported>,,cycles:k,0,100.00,,
+3000,,cache-misses,81066127,100.00,,
+"""
+REPORT = """\
+# To display the perf.data header info, please use --header/--header-only options.
+#
+# Overhead|Shared Object    |Symbol
+   30.00%|ss               |[.] open_burst.constprop.0
+   10.00%|ss               |[.] flow_pump
+    5.00%|libsodium.so.23.3|[.] 0x0000000000021f3c
+   25.00%|[kernel.kallsyms]|[k] rep_movs_alternative
+   20.00%|[kernel.kallsyms]|[k] tcp_sendmsg_locked
+   10.00%|[kernel.kallsyms]|[k] try_to_wake_up
+
+"""
+
+
+def test_perf_stat_is_read():
+    found = perf.counts(STAT)
+    assert found["raw_syscalls:sys_enter"] == 400 and found["syscalls:sys_enter_futex"] == 0 and "cycles:k" not in found
+    figures = perf.call_figures(found, 1_000_000)
+    assert {key: figures[key] for key in ("calls", "receive", "send", "wait", "rest")} == {
+        "calls": 400, "receive": 100, "send": 50, "wait": 200, "rest": 50}
+    assert figures["per_receive"] == 20_000 and figures["per_send"] == 40_000  # two programs
+    assert figures["kinds"] == {"recvmsg": 100, "write": 50, "epoll_wait": 200}
+    assert perf.hardware_figures(found, 1_000_000) == {"instructions:u": 5, "misses": 3}
+
+
+def test_what_is_not_counted_is_no_figure():
+    found = perf.counts("<not supported>,,cycles:k,0,100.00,,\n")
+    assert perf.call_figures(found, 1) == perf.hardware_figures(found, 1) == {}
+
+
+def test_perf_report_is_read():
+    found = perf.samples(REPORT)
+    assert len(found) == 6 and found[0] == (30, ".", "ss", "open_burst.constprop.0")
+    assert [perf.share_of(*row[1:], {"open_burst": True, "flow_pump": False}) for row in found] == [
+        "crypto", "program", "crypto", "copies", "TCP/IP", "wake-ups"]
+    shares = perf.shares(found, types.SimpleNamespace())
+    assert sum(shares.values()) == pytest.approx(1) and shares["copies"] == 0.25
+    assert perf.top(found, 2) == [("open_burst.constprop.0", 30), ("rep_movs_alternative (kernel)", 25)]
+
+
+@pytest.mark.parametrize("symbol", ["aesni_ctr32_ghash_6x", "ring_core_0_17_14_chacha20_poly1305_open", "sha256_block_data_order"])
+def test_ciphers_of_others_are_known_by_their_names(symbol):
+    assert perf.share_of(".", "sslocal", symbol) == "crypto"
+
+
+def test_a_program_without_names_has_no_ciphers_to_tell():
+    shares = perf.shares(perf.samples(REPORT.replace("open_burst", "0x00001234")), types.SimpleNamespace())
+    assert "crypto" not in shares and shares["program"] == 0.45
+
+
+# ---- a contest, of figures that are given
+
+
+def results(rounds=3):
+    return Results(types.SimpleNamespace(rounds=rounds, one_method="m"), None, ())
+
+
+def peers(*names):
+    return [types.SimpleNamespace(name=name) for name in names]
+
+
+def start(_stage, peer):
+    if peer.name == "does not start":
+        raise OSError("no such program")
+    return types.SimpleNamespace(peer=peer, commands={}, notes=[])
+
+
+def held(found, figures, section="ping"):
+    """A contest in which each has this figure; or it is raised."""
+    def measure(chain):
+        figure = figures[chain.peer.name]
+        if isinstance(figure, BaseException):
+            raise figure
+        return {SECTIONS[section].METRICS[0][0]: figure}
+    contest(found, section, "m", [("load", ())], peers(*figures), start, measure)
+    return found
+
+
+def order(found):
+    return [[who for who, _ in row["order"]] for row in page.rankings(found)]
+
+
+def test_who_is_first():
+    assert order(held(results(), {"b": 2, "ours": 1, contestants.PLAIN: 0.5, "c": 3, contestants.RENO: 0.1})) == [
+        ["ours", "b", "c"]]
+
+
+def test_who_is_first_where_more_is_better():
+    assert order(held(results(), {"b": 2, "ours": 1}, "short")) == [["b", "ours"]]
+
+
+def test_one_round_is_enough_for_those_far_behind():
+    found = held(results(), {"ours": 1, contestants.SLOW[0]: 9})
+    assert [len(row["samples"]) for row in found.rows.values()] == [3, 1]
+
+
+@pytest.mark.parametrize("fault", [Failed("x"), OSError("x"), ValueError("x"), subprocess.TimeoutExpired("x", 1)])
+def test_a_fault_of_one_stops_nobody_else(fault):
+    found = held(results(), {"bad": fault, "ours": 1, "does not start": 1})
+    assert order(found) == [["ours"]] and len(page.failures(found)) == 2
+    assert "bad" in page.text(found, {}, []) and json.loads(page.data(found, {}, []))["rankings"]
+
+
+def test_the_account_is_told():
+    """As text, as JSON, as a page; columns that nobody has are left out."""
+    sample = {"cpu": 1.5, "crypto": 0.5, "calls": 20, "kinds": {"recvmsg": 8.25}, "top": [("gcm_open", 33.3)]}
+    found = results()
+    found.add("account", "m", "1 stream up", "ours", sample)
+    text, whole = page.text(found, {}, []), page.page(found, {}, [])
+    for words in (account.TITLE, "calls/MB recvmsg 8.25", "gcm_open 33 %"):
+        assert words in text and words in whole
+    assert "cycles/B" not in text and json.loads(page.data(found, {}, []))["results"][0]["samples"][0]["calls"] == 20
+
+
+# ---- the whole program
+
+
+def report(tmp_path, *args):
+    argv = [sys.executable, kit.ROOT / "tests/bench/report.py", "--out", tmp_path, "--peers", "ours", *args]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def test_what_was_measured_is_told_when_it_is_ended(tmp_path):
+    with report(tmp_path, "--sections", "start,ping", "--starts", "1", "--rounds", "100000") as process:
+        for line in process.stdout:
+            if line.startswith("start:"):
+                break
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(kit.PATIENCE) != 0
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert "interrupted" in told["circumstances"] and told["rankings"][0]["section"] == "start"
+    assert (tmp_path / "report.html").exists()
