@@ -347,11 +347,13 @@ $(B)/tests/bench/ss-aesni: $(B)/obj/ss.o $(aesni_objects) $(extra_objects)
 	$(call say,LINK)$(link) -o $@ $^ $(libs)
 
 # Ours and every peer that is here: BENCH="--sections bulk --peers ours" and more, see report.py --help.
-.PHONY: bench bench-quick bench-programs
+.PHONY: bench bench-quick bench-programs bench-readme
 bench-programs: all $(if $(filter x86,$(cpu)),$(B)/tests/bench/ss-aesni)
 bench: bench-programs
 	@$(MAKE) FLAVOUR=musl CC=$(MUSL_CC) bench-programs
 	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py $(BENCH)
+bench-readme:
+	@$(TEST_PYTHON) tests/bench/readme.py $(B)/bench/report.json README.md
 bench-quick: bench-programs
 	@SS_BUILD=$(abspath $(B)) $(TEST_PYTHON) tests/bench/report.py --quick --peers "ours,ours aes-ni,plain forwarder,plain forwarder reno,shadowsocks-libev" --out $(B)/bench-quick $(BENCH)
 

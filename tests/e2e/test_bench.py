@@ -13,6 +13,7 @@ sys.path.append(str(kit.ROOT / "tests/bench"))  # behind ours: both have a manag
 import contestants  # noqa: E402
 import page  # noqa: E402
 import perf  # noqa: E402
+import readme  # noqa: E402
 from results import Failed, Results, contest  # noqa: E402
 from sections import SECTIONS, account  # noqa: E402
 
@@ -141,7 +142,7 @@ def test_the_account_is_told():
     assert "cycles/B" not in text and json.loads(page.data(found, {}, []))["results"][0]["samples"][0]["calls"] == 20
 
 
-# ---- the whole program
+# ---- the whole program, and README
 
 
 def report(tmp_path, *args):
@@ -159,3 +160,25 @@ def test_what_was_measured_is_told_when_it_is_ended(tmp_path):
     told = json.loads((tmp_path / "report.json").read_text())
     assert "interrupted" in told["circumstances"] and told["rankings"][0]["section"] == "start"
     assert (tmp_path / "report.html").exists()
+
+
+def test_readme_shows_a_report(tmp_path):
+    found = results(1)
+    for who, cpu in (("shadowsocks-rust", 3), ("ours", 1), (contestants.PLAIN, 0.8), (contestants.RENO, 0.5), ("ours aes-ni", 2)):
+        for load in ("1 stream up", "1 stream down"):
+            found.add("bulk", "aes-256-gcm", load, who, {"cpu": cpu, "of_plain": cpu / 0.8})
+    held(found, {"ours": 0.1, "shadowsocks-rust": 0.2})
+    head = dict.fromkeys(("command", "at", "commit", "processor", "processors", "instructions", "system", "congestion control",
+                          "rounds", "load at the start", "load at the end"), "-")
+    (tmp_path / "report.json").write_text(page.data(found, head, []))
+    (tmp_path / "README.md").write_text(f"before\n{readme.BEGIN}old\n{readme.END}\nafter\n")
+    readme.main(tmp_path / "report.json", tmp_path / "README.md")
+    lines = (tmp_path / "README.md").read_text().splitlines()
+    assert (lines[0], lines[-1]) == ("before", "after") and "old" not in lines
+    assert "| aes-256-gcm | **ours** 1 (1.2) | shadowsocks-rust 3 (3.8) |  |  |  | 2 (2.5) |" in lines
+    assert "| load up and back, p50 in ms | **ours** 0.1 | shadowsocks-rust 0.2 |  |  |  |" in lines
+
+
+def test_readme_has_the_place():
+    text = (kit.ROOT / "README.md").read_text()
+    assert readme.BEGIN in text and readme.END in text.partition(readme.BEGIN)[2]
