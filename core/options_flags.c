@@ -76,10 +76,12 @@ static int cluster(struct options *o, int argc, char **argv)
 /* The long name of a flag, of *n bytes, or NULL. */
 static const char *long_name(const struct option_row *row, size_t *n)
 {
-	const char *dashes = row->flag ? strstr(row->flag, "--") : NULL;
+	const char *flag = row->flag;
 
-	*n = dashes ? strcspn(dashes + 2, " ") : 0;
-	return dashes ? dashes + 2 : NULL;
+	if (flag && flag[1] != '-')
+		flag = flag[2] == ',' ? flag + strlen("-k, ") : NULL;
+	*n = flag ? strcspn(flag + 2, " ") : 0;
+	return flag ? flag + 2 : NULL;
 }
 
 /* The row of a long name that may be abbreviated: an exact one, else the only one that begins so,

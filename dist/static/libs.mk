@@ -24,7 +24,7 @@ $(SRC)/.done:
 	@touch $@
 -include $(SRC)/.done
 
-flags = $(OPT) -fPIC -ffunction-sections -fdata-sections -fstack-protector-strong \
+flags = $(OPT) -fPIE -ffunction-sections -fdata-sections -fstack-protector-strong \
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -ffile-prefix-map=$(SRC)=. -w $(CFLAGS)
 
 # libsodium: the primitives used, and what sodium_init() touches
@@ -69,7 +69,7 @@ endif
 # The headers as they would be installed. Kernel headers too, where the compiler has its own libc
 # and cannot see them (musl-gcc).
 mbedtls_config = $(if $(wildcard $(mbedtls)/include/mbedtls/mbedtls_config.h),mbedtls_config.h,config.h)
-$(O)/include/.done: $(SRC)/.done $(here)/mbedtls_config.h $(here)/ares_build.h
+$(O)/include/.done: $(here)/libs.mk $(SRC)/.done $(here)/mbedtls_config.h $(here)/ares_build.h
 	@rm -rf $(O)/include
 	@mkdir -p $(O)/include/sodium
 	@cp -R $(sodium)/include/sodium.h $(mbedtls)/include/mbedtls $(mbedtls)/include/psa $(O)/include/

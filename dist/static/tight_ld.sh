@@ -1,13 +1,23 @@
 #!/bin/sh
 # tight_ld.sh GCC: GNU ld's own linker script for a static PIE, but without the padding in the file
 # between its segments. The page that holds the end of one and the beginning of the next is mapped
-# once for each, as it is for the data anyway; what may be written or executed stays the same.
+# once for each; what may be written or executed stays the same. Relocated data, read-only later, has a
+# segment of its own, and what is left of its last page is there in memory only.
 set -eu
 script=$("$1" -static-pie -nostdlib -Wl,-z,relro,-z,now,-z,separate-code,--verbose -o /dev/null -x c /dev/null 2>/dev/null |
 	sed '1,/^=====/d; /^=====/,$d')
 page='CONSTANT (MAXPAGESIZE)'
-case $script in
-*". = ALIGN($page);"*) ;;
-*) echo "tight_ld.sh: $1 shows no linker script of the form known here" >&2; exit 1 ;;
-esac
-echo "$script" | sed "s/^  \. = ALIGN($page);/  . = ALIGN($page) + (. \& ($page - 1));/"
+for line in "ALIGN($page)" "DATA_SEGMENT_ALIGN ($page, CONSTANT (COMMONPAGESIZE))" 'DATA_SEGMENT_RELRO_END (0, .)'; do
+	case $script in
+	*". = $line;"*) ;;
+	*) echo "tight_ld.sh: $1 shows no linker script of the form known here: it has no $line" >&2; exit 1 ;;
+	esac
+done
+tight="ALIGN($page) + (. \& ($page - 1))"
+echo "$script" | sed "s/^  \. = ALIGN($page);/  . = $tight;/
+	s/^  \. = DATA_SEGMENT_ALIGN (.*/  . = $tight;\\
+  . = DATA_SEGMENT_ALIGN (1, 1);/
+	s/^  \. = DATA_SEGMENT_RELRO_END (.*/  relro_tail = . \& ($page - 1);\\
+  .relro_padding : { . += $page - relro_tail; }\\
+  . = DATA_SEGMENT_RELRO_END (0, .);\\
+  . += relro_tail;/"
