@@ -1,10 +1,10 @@
 """The report as text, as JSON, and as one page with charts that needs nothing else."""
 import html
-import io
 import json
 from itertools import starmap
 
 import bench
+import charts
 import contestants
 from claims import is_ours
 from sections import SECTIONS
@@ -142,54 +142,6 @@ def data(results, head, judged):
 # ---- the page
 
 
-def chart(results, name, section):
-    """SVG: groups of bars, one group a table, each bar one contestant; or None where it cannot be drawn."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    key, heading, _ = section.METRICS[0]
-    groups = [(f"{m}\n{l}", results.figures(name, m, l)) for m, l in results.tables(name)]
-    names = list(dict.fromkeys(who for _, figures in groups for who, row in figures.items() if key in row))
-    if not names:
-        return ""
-    figure, axes = pyplot.subplots(figsize=(11, 0.5 + 0.16 * len(groups) * (len(names) + 1.5)))
-    high = 0.9 / len(names)
-    for i, who in enumerate(names):
-        at = [(g + i * high, row[who][key]) for g, (_, row) in enumerate(groups) if key in row.get(who, {})]
-        axes.barh([y for y, _ in at], [x for _, x in at], high * 0.9, label=who, color=colour(who, i),
-                  edgecolor="black" if is_ours(who) else "none", linewidth=0.8)
-    axes.set_yticks([g + 0.45 for g in range(len(groups))], [label for label, _ in groups], fontsize=7)
-    axes.invert_yaxis()
-    axes.set_xlabel(heading)
-    values = [row[key] for _, figures in groups for row in figures.values() if row.get(key)]
-    if values and max(values) > 30 * min(values):
-        axes.set_xscale("log")
-    axes.legend(fontsize=7)
-    axes.grid(axis="x", alpha=0.3)
-    drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", bbox_inches="tight")
-    pyplot.close(figure)
-    return drawn.getvalue()[drawn.getvalue().index("<svg"):]
-
-
-def colour(name, number):
-    if name in contestants.PLAINS:
-        return "#bbbbbb"
-    palette = ("#d1495b", "#edae49", "#00798c", "#8d6a9f", "#30638e", "#8c564b", "#e377c2", "#17becf", "#c7b446")
-    return {"ours": "#2e7d32", "ours musl": "#66bb6a"}.get(name, palette[number % len(palette)])
-
-
-def charts_possible():
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        print("SKIPPED charts: matplotlib is not installed (python3-matplotlib): the page has tables only", flush=True)
-        return False
-    return True
-
-
 def html_table(head, *rows):
     def line(tag, words, kind=""):
         return f"<tr{kind}>" + "".join(f"<{tag}>{html.escape(word)}</{tag}>" for word in words) + "</tr>"
@@ -206,11 +158,12 @@ def html_lines(title, lines):
 
 
 def page(results, head, judged):
-    drawing, parts, seen = charts_possible(), list(starmap(html_lines, front(results, judged))), None
+    drawing = charts.possible()
+    parts, seen = list(starmap(html_lines, front(results, judged))), None
     for name, section, heading, rows, below in tables(results):
         if name != seen:
             parts.append(f"<h2>{html.escape(section.TITLE)}</h2><p>{html.escape(section.TEXT)}</p>")
-            parts.append(chart(results, name, section) if drawing else "")
+            parts.append(charts.chart(results, name, section) if drawing else "")
         seen = name
         parts.append(f"<h3>{html.escape(heading)}</h3>" + html_table(*rows) + "".join(map(code, below)))
     parts += starmap(html_lines, appendix(results))

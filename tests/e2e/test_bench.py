@@ -10,9 +10,10 @@ import kit
 import pytest
 
 sys.path.append(str(kit.ROOT / "tests/bench"))  # behind ours: both have a manager.py
+import charts  # noqa: E402
 import contestants  # noqa: E402
 import page  # noqa: E402
-import perf  # noqa: E402
+import costs  # noqa: E402
 import readme  # noqa: E402
 from results import Failed, Results, contest  # noqa: E402
 from sections import SECTIONS, account  # noqa: E402
@@ -29,7 +30,7 @@ STAT = """\
 3000,,cache-misses,81066127,100.00,,
 """
 REPORT = """\
-# To display the perf.data header info, please use --header/--header-only options.
+# To display the costs.data header info, please use --header/--header-only options.
 #
 # Overhead|Shared Object    |Symbol
    30.00%|ss               |[.] open_burst.constprop.0
@@ -43,38 +44,38 @@ REPORT = """\
 
 
 def test_perf_stat_is_read():
-    found = perf.counts(STAT)
+    found = costs.counts(STAT)
     assert found["raw_syscalls:sys_enter"] == 400 and found["syscalls:sys_enter_futex"] == 0 and "cycles:k" not in found
-    figures = perf.call_figures(found, 1_000_000)
+    figures = costs.call_figures(found, 1_000_000)
     assert {key: figures[key] for key in ("calls", "receive", "send", "wait", "rest")} == {
         "calls": 400, "receive": 100, "send": 50, "wait": 200, "rest": 50}
     assert figures["per_receive"] == 20_000 and figures["per_send"] == 40_000  # two programs
     assert figures["kinds"] == {"recvmsg": 100, "write": 50, "epoll_wait": 200}
-    assert perf.hardware_figures(found, 1_000_000) == {"instructions:u": 5, "misses": 3}
+    assert costs.hardware_figures(found, 1_000_000) == {"instructions:u": 5, "misses": 3}
 
 
 def test_what_is_not_counted_is_no_figure():
-    found = perf.counts("<not supported>,,cycles:k,0,100.00,,\n")
-    assert perf.call_figures(found, 1) == perf.hardware_figures(found, 1) == {}
+    found = costs.counts("<not supported>,,cycles:k,0,100.00,,\n")
+    assert costs.call_figures(found, 1) == costs.hardware_figures(found, 1) == {}
 
 
 def test_perf_report_is_read():
-    found = perf.samples(REPORT)
+    found = costs.samples(REPORT)
     assert len(found) == 6 and found[0] == (30, ".", "ss", "open_burst.constprop.0")
-    assert [perf.share_of(*row[1:], {"open_burst": True, "flow_pump": False}) for row in found] == [
+    assert [costs.share_of(*row[1:], {"open_burst": True, "flow_pump": False}) for row in found] == [
         "crypto", "program", "crypto", "copies", "TCP/IP", "wake-ups"]
-    shares = perf.shares(found, types.SimpleNamespace())
+    shares = costs.shares(found, types.SimpleNamespace())
     assert sum(shares.values()) == pytest.approx(1) and shares["copies"] == 0.25
-    assert perf.top(found, 2) == [("open_burst.constprop.0", 30), ("rep_movs_alternative (kernel)", 25)]
+    assert costs.top(found, 2) == [("open_burst.constprop.0", 30), ("rep_movs_alternative (kernel)", 25)]
 
 
 @pytest.mark.parametrize("symbol", ["aesni_ctr32_ghash_6x", "ring_core_0_17_14_chacha20_poly1305_open", "sha256_block_data_order"])
 def test_ciphers_of_others_are_known_by_their_names(symbol):
-    assert perf.share_of(".", "sslocal", symbol) == "crypto"
+    assert costs.share_of(".", "sslocal", symbol) == "crypto"
 
 
 def test_a_program_without_names_has_no_ciphers_to_tell():
-    shares = perf.shares(perf.samples(REPORT.replace("open_burst", "0x00001234")), types.SimpleNamespace())
+    shares = costs.shares(costs.samples(REPORT.replace("open_burst", "0x00001234")), types.SimpleNamespace())
     assert "crypto" not in shares and shares["program"] == 0.45
 
 
@@ -139,6 +140,7 @@ def test_the_account_is_told():
     text, whole = page.text(found, {}, []), page.page(found, {}, [])
     for words in (account.TITLE, "calls/MB recvmsg 8.25", "gcm_open 33 %"):
         assert words in text and words in whole
+    assert not charts.possible() or "<svg" in whole
     assert "cycles/B" not in text and json.loads(page.data(found, {}, []))["results"][0]["samples"][0]["calls"] == 20
 
 

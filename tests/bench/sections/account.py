@@ -4,7 +4,7 @@ import shutil
 import tempfile
 
 import contestants
-import perf
+import costs
 from results import contest, with_method
 from sections import bulk
 
@@ -15,9 +15,10 @@ TEXT = ("One stream of iperf3 through client and server, both counted together. 
         "and kernel are the system's own reckoning, by ticks. System calls, sleeps, and how often others pushed the "
         "programs aside are for each MB; bytes are those that each call moved.")
 COUNTED = (*contestants.PLAINS, "shadowsocks-libev", "shadowsocks-rust", "sing-box")
+PARTS = costs.SHARES  # of the first of these
 METRICS = [
     ("cpu", "CPU s/GB", ".3f"), ("user", "user", ".3f"), ("kernel", "kernel", ".3f"),
-    *((share, share, ".3f") for share in perf.SHARES),
+    *((share, share, ".3f") for share in costs.SHARES),
     ("calls", "calls/MB", ".1f"), ("receive", "receive/MB", ".1f"), ("send", "send/MB", ".1f"),
     ("wait", "wait/MB", ".2f"), ("rest", "others/MB", ".2f"), ("per_receive", "bytes/receive", ".0f"),
     ("per_send", "bytes/send", ".0f"), ("sleeps", "sleeps/MB", ".2f"), ("preempted", "preempted/MB", ".2f"),
@@ -30,15 +31,15 @@ METRICS = [
 def counted(chain, streams, flags, length):
     """A run under perf stat: its figures."""
     cpu, split, slept = sum(chain.cpu().values()), chain.split(), chain.switches()
-    with perf.attached(chain, "stat", "-x,", "-e", ",".join(perf.countable()[0])) as told:
+    with costs.attached(chain, "stat", "-x,", "-e", ",".join(costs.countable()[0])) as told:
         size, _ = bulk.transfer(chain, streams, flags, length)
     cpu = 1e9 * (sum(chain.cpu().values()) - cpu) / size
     user, kernel = (after - before for before, after in zip(split, chain.split()))
     parts = {"user": cpu * user / (user + kernel), "kernel": cpu * kernel / (user + kernel)} if user + kernel else {}
     sleeps, preempted = (1e6 * (after - before) / size for before, after in zip(slept, chain.switches()))
-    found = perf.counts(told[0])
-    return {"cpu": cpu, **parts, "sleeps": sleeps, "preempted": preempted, **perf.call_figures(found, size),
-            **perf.hardware_figures(found, size)}
+    found = costs.counts(told[0])
+    return {"cpu": cpu, **parts, "sleeps": sleeps, "preempted": preempted, **costs.call_figures(found, size),
+            **costs.hardware_figures(found, size)}
 
 
 def recorded(chain, streams, flags, length):
@@ -46,20 +47,20 @@ def recorded(chain, streams, flags, length):
     with contextlib.ExitStack() as place:
         path = f"{place.enter_context(tempfile.TemporaryDirectory(prefix='ss-bench-'))}/data"
         quickly = "-q", "-B", "-N", "--no-bpf-event"  # all that these leave out takes a second each time
-        with perf.attached(chain, "record", *quickly, "-e", "cpu-clock", "-F", "1999", "-o", path):
+        with costs.attached(chain, "record", *quickly, "-e", "cpu-clock", "-F", "1999", "-o", path):
             bulk.transfer(chain, streams, flags, length)
-        return perf.read_record(path)
+        return costs.read_record(path)
 
 
 def measure(results):
     def once(chain, streams, flags):
         sample = counted(chain, streams, flags, results.options.account)
         found = recorded(chain, streams, flags, results.options.account)
-        parts = perf.shares(found, chain.peer)
+        parts = costs.shares(found, chain.peer)
         if "crypto" not in parts:
             results.note(chain.peer.name, "account: its functions have no names, so its ciphers count as program")
         sample.update({share: part * sample["cpu"] for share, part in parts.items()})
-        return {**sample, "top": perf.top(found)}
+        return {**sample, "top": costs.top(found)}
     return once
 
 
@@ -78,7 +79,7 @@ def run(results):
         print("SKIPPED account: perf is not installed (linux-perf)", flush=True)
         results.note("account", "not made: perf is not installed (linux-perf)")
         return
-    for sentence in perf.countable()[1]:
+    for sentence in costs.countable()[1]:
         print(f"SKIPPED account: {sentence}", flush=True)
         results.note("account", sentence)
     for method in results.options.account_methods:
