@@ -37,7 +37,7 @@ run.s390x-linux-musl = $(call qemu,s390x)
 large := mips-linux-musleabi mipsel-linux-musleabi mips64-linux-muslabi64 powerpc-linux-musleabi s390x-linux-musl
 hosted := $(filter $(bsd_targets),$(TARGET))
 fixed := $(filter x86-linux-musl mips-% mipsel-% mips64-% powerpc-%,$(TARGET))
-size_max := $(if $(filter $(large),$(TARGET)),560000,$(SIZE_MAX))
+size_max := $(if $(filter $(large),$(TARGET)),560000,$(if $(TARGET),450000,$(SIZE_MAX)))
 
 ifdef TARGET
 $(if $(filter $(targets) $(bsd_targets),$(TARGET)),,$(error no target $(TARGET); there are: $(targets) $(bsd_targets)))
