@@ -21,7 +21,7 @@ PYTHON ?= python3
 TEST_PYTHON ?= $(or $(shell sh tests/python.sh),false)
 
 FLAVOUR := $(if $(SAN),san,$(or $(FLAVOUR),plain))
-B := $(if $(filter plain,$(FLAVOUR)),build$(POLLER:%=/%),build/$(if $(filter musl,$(FLAVOUR)),$(or $(TARGET),musl),$(FLAVOUR)))
+B := build$(if $(filter musl,$(FLAVOUR)),/$(or $(TARGET),musl),$(patsubst %,/%,$(filter-out plain,$(FLAVOUR)))$(POLLER:%=/%))
 
 # TARGET=T, with the flavour musl: for another machine
 include dist/static/targets.mk
