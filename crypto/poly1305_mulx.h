@@ -14,7 +14,7 @@ INLINE void beside_step(struct beside *sum, const struct beside_key *key,
 	const struct {
 		uint64_t low, high;
 	} __attribute__((packed, may_alias)) *text = (const void *)block;
-	uint64_t low, middle, high;
+	uint64_t low, middle, high; /* low of the second product only */
 
 	__asm__("addq %[text0], %[h0]\n\t"
 		"adcq %[text1], %[h1]\n\t"
@@ -22,16 +22,16 @@ INLINE void beside_step(struct beside *sum, const struct beside_key *key,
 		"addq %[t], %[h0]\n\t"
 		"adcq $0, %[h1]\n\t"
 		"adcq $0, %[h2]\n\t" /* at most six */
-		/* high, h1, low = (h1, h0) * (r1, r0) */
+		/* high, h1, h0 = (h1, h0) * (r1, r0) */
 		"movq %[h0], %%rdx\n\t"
-		"mulxq %[r0], %[low], %[middle]\n\t"
-		"mulxq %[r1], %[h0], %[high]\n\t"
+		"mulxq %[r0], %[h0], %[middle]\n\t"
+		"mulxq %[r1], %[low], %[high]\n\t"
 		"movq %[h1], %%rdx\n\t"
 		"mulxq %[r1_over], %[h1], %[t]\n\t"
-		"addq %[h1], %[low]\n\t"
+		"addq %[h1], %[h0]\n\t"
 		"adcq %[t], %[middle]\n\t"
 		"mulxq %[r0], %[h1], %[t]\n\t"
-		"addq %[h0], %[h1]\n\t"
+		"addq %[low], %[h1]\n\t"
 		"adcq %[t], %[high]\n\t"
 		/* and h2 * (r1, r0): middle stays below 2^61.2 and 6 * 2^60.4 */
 		"movq %[r1_over], %[t]\n\t"
@@ -49,7 +49,6 @@ INLINE void beside_step(struct beside *sum, const struct beside_key *key,
 		: [r0] "m"(key->r0), [r1] "m"(key->r1), [r1_over] "m"(key->r1_over),
 		  [text0] "m"(text->low), [text1] "m"(text->high)
 		: "cc", "rdx");
-	sum->h0 = low;
 }
 
 #endif
