@@ -37,7 +37,7 @@ static const unsigned char zeros[STRIP];
 
 static const uint32_t constants[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
 
-INLINE void quarter(words x[16], unsigned a, unsigned b, unsigned c, unsigned d)
+INLINE void quarter(words *x, unsigned a, unsigned b, unsigned c, unsigned d)
 {
 	x[a] += x[b];
 	x[d] ^= x[a];
@@ -170,6 +170,21 @@ static TARGET void stream_strip(struct stream *stream, unsigned char *to, const 
 	stream_strip_fed(stream, to, from, &nothing, from, 0);
 }
 
+/* Eight lanes are AVX2's. */
+#if LANES == 8
+
+#include "crypto/chacha_rows.h"
+
+#else
+
+/* To make a strip always is all that there is. */
+INLINE bool rows_stream(const unsigned char *key, const unsigned char last[16], unsigned rounds,
+			size_t n, unsigned char *to)
+{
+	(void)key, (void)last, (void)rounds, (void)n, (void)to;
+	return false;
+}
+
 /* HChaCha: a key from a key and 16 bytes of nonce. It is what a block of key stream is before the
  * start is added to it, in the first lane. */
 static TARGET void derive(const unsigned char *key, const unsigned char nonce[16], unsigned rounds,
@@ -190,6 +205,8 @@ static TARGET void derive(const unsigned char *key, const unsigned char nonce[16
 	sodium_memzero(bytes, sizeof bytes);
 	sodium_memzero(&stream, sizeof stream);
 }
+
+#endif
 
 /* text[0..n) ^= bytes[0..n) */
 INLINE void add(unsigned char *text, const unsigned char *bytes, size_t n)
@@ -239,8 +256,10 @@ static TARGET void pass(struct passage *passage, const unsigned char *key,
 	size_t left = n, room = STRIP - BLOCK, take = n < room ? n : room;
 
 	memcpy(last + 4, nonce, 12);
-	stream_begin(&passage->stream, key, last, rounds);
-	stream_strip(&passage->stream, passage->bytes, zeros);
+	if (!rows_stream(key, last, rounds, n, passage->bytes)) {
+		stream_begin(&passage->stream, key, last, rounds);
+		stream_strip(&passage->stream, passage->bytes, zeros);
+	}
 	mac_begin(&passage->mac, passage->bytes, ad, ad_len, n);
 	if (!passage->sealing)
 		mac_add(&passage->mac, text, take);
