@@ -44,6 +44,7 @@ struct family {
 	struct dns_ask *ask;
 	bool out;	/* c-ares will call back */
 	bool cancelled; /* by ourselves, to be asked elsewhere */
+	uint16_t id;	/* of the question */
 	struct dns_reply reply;
 };
 
@@ -51,6 +52,7 @@ struct dns_ask {
 	struct list link;	       /* in out or finished */
 	struct dns_question *question; /* NULL when the owner left or was answered */
 	uint64_t impatient;	       /* when to stop waiting for the other family; 0: not yet */
+	uint64_t since;		       /* when this name was asked for */
 	uint8_t share;
 	uint8_t suffixes;	   /* of the search list, tried so far */
 	struct family families[2]; /* A, AAAA */
@@ -68,6 +70,7 @@ static struct dns {
 	const char *resolv_conf; /* NULL: the servers were given */
 	struct file_stamp stamp;
 	uint64_t checked;
+	unsigned timeout; /* ms of the first round */
 	bool switching, said_none;
 	void (*room)(void);
 } dns;
@@ -121,11 +124,27 @@ static enum dns_type type_of(const struct family *family)
 	return family == &family->ask->families[0] ? DNS_A : DNS_AAAA;
 }
 
+static void send_question(struct family *family);
+
+/* Where an answer is too long for a datagram c-ares asks over TCP, and waits for one round only. Is it that which has
+ * ended, before the time of all rounds? The connection stays: to ask again, by the same number, is to go on waiting. */
+static bool is_early(const struct dns_ask *ask, int status)
+{
+	uint64_t rounds = (1u << TRIES) - 1;
+
+	return status == ARES_ETIMEOUT && !dns.switching && ask->question != NULL &&
+	       reactor_now() - ask->since < dns.timeout * rounds;
+}
+
 static void on_answer(void *data, int status, int timeouts, unsigned char *bytes, int n)
 {
 	struct family *family = data;
 
 	(void)timeouts;
+	if (is_early(family->ask, status)) {
+		send_question(family);
+		return;
+	}
 	family->out = false;
 	family->reply = (struct dns_reply){ .outcome = DNS_FAILED };
 	if (dns.switching) {
@@ -140,8 +159,7 @@ static void on_answer(void *data, int status, int timeouts, unsigned char *bytes
 static void send_question(struct family *family)
 {
 	unsigned char message[DNS_QUESTION_MAX];
-	uint16_t id = (uint16_t)randombytes_uniform(UINT16_MAX + 1);
-	size_t n = dns_write_question(message, id, family->ask->name, type_of(family));
+	size_t n = dns_write_question(message, family->id, family->ask->name, type_of(family));
 
 	if (n > 0)
 		ares_send(dns.channel, message, (int)n, on_answer, family);
@@ -149,12 +167,19 @@ static void send_question(struct family *family)
 		on_answer(family, ARES_EBADNAME, 0, NULL, 0);
 }
 
+static void send_anew(struct family *family)
+{
+	family->id = (uint16_t)randombytes_uniform(UINT16_MAX + 1);
+	send_question(family);
+}
+
 static void send_questions(struct dns_ask *ask)
 {
+	ask->since = reactor_now();
 	for (unsigned i = 0; i < 2; i++)
 		ask->families[i] = (struct family){ .ask = ask, .out = true };
 	for (unsigned i = 0; i < 2; i++)
-		send_question(&ask->families[i]);
+		send_anew(&ask->families[i]);
 }
 
 /* A name without a dot is tried as it is, then within each domain of the search list. */
@@ -278,7 +303,7 @@ static void ask_again(struct dns_ask *ask)
 		family->cancelled = false;
 		family->out = wanted;
 		if (wanted)
-			send_question(family);
+			send_anew(family);
 	}
 	note_end(ask);
 }
@@ -396,8 +421,10 @@ static int open_servers(const struct resolve_options *options)
 static int open_channel(unsigned timeout_ms)
 {
 	unsigned timeout = timeout_ms / TIMEOUT_PARTS;
+
+	dns.timeout = timeout > TIMEOUT_LEAST ? timeout : TIMEOUT_LEAST;
 	struct ares_options options = {
-		.timeout = (int)(timeout > TIMEOUT_LEAST ? timeout : TIMEOUT_LEAST),
+		.timeout = (int)dns.timeout,
 		.tries = TRIES,
 		.ndots = 1,
 		.lookups = (char *)(uintptr_t) "b",

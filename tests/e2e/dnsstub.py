@@ -29,8 +29,9 @@ def both_kinds(host, port=0):
 
 
 class DnsStub:
-    def __init__(self, table, delay=0.0, truncate=False, ttl=60, host="127.0.0.1", port=0):
+    def __init__(self, table, delay=0.0, truncate=False, ttl=60, tcp_delay=None, host="127.0.0.1", port=0):
         self.table, self.delay, self.truncate, self.ttl = table, delay, truncate, ttl
+        self.tcp_delay = delay if tcp_delay is None else tcp_delay
         self.asked = []  # (name, type) in order of arrival
         self.askers = set()  # addresses, over UDP
         self.ids = []  # of the questions over UDP
@@ -72,13 +73,26 @@ class DnsStub:
         while self.open:
             try:
                 conn, _ = self.tcp.accept()
-                with conn, conn.makefile("rwb") as stream:
-                    (size,) = struct.unpack("!H", stream.read(2))
-                    answer = self._answer(stream.read(size), False)
-                    time.sleep(self.delay)
-                    stream.write(struct.pack("!H", len(answer)) + answer)
-            except (OSError, struct.error):
-                continue
+            except OSError:
+                return
+            threading.Thread(target=self._serve_connection, args=(conn,), daemon=True).start()
+
+    def _serve_connection(self, conn):
+        """Each answer is as late as all others, whatever else was asked meanwhile."""
+        with conn, conn.makefile("rb") as stream:
+            try:
+                while head := stream.read(2):
+                    answer = self._answer(stream.read(struct.unpack("!H", head)[0]), False)
+                    threading.Timer(self.tcp_delay, self._send_tcp, (conn, answer)).start()
+            except (OSError, struct.error, IndexError):
+                return
+
+    @staticmethod
+    def _send_tcp(conn, answer):
+        try:
+            conn.sendall(struct.pack("!H", len(answer)) + answer)
+        except OSError:
+            return  # the client has gone
 
     def _later(self, send, answer):
         if not answer:

@@ -28,7 +28,7 @@ def answered(stage, server, name, port):
 
 def with_dns(stage, table, **config):
     """(server that asks our name server, name server, an echo target)."""
-    dns_options = {key: config.pop(key) for key in ("delay", "truncate", "ttl") if key in config}
+    dns_options = {key: config.pop(key) for key in ("delay", "truncate", "ttl", "tcp_delay") if key in config}
     dns = stage.dns(table, **dns_options)
     return stage.server(nameserver=dns.address, **config), dns, stage.target()
 
@@ -189,6 +189,14 @@ def test_truncated_answer(stage):
     """An answer cut for UDP is asked for again over TCP."""
     server, _, target = with_dns(stage, {"cut.test": ["127.0.0.1"]}, truncate=True)
     assert answered(stage, server, "cut.test", target.port)
+
+
+@pytest.mark.ours
+def test_truncated_answer_from_afar(stage):
+    """Over TCP it is waited for as long as over UDP."""
+    server, dns, target = with_dns(stage, {"far.test": ["127.0.0.1"]}, truncate=True, tcp_delay=2)
+    assert answered(stage, server, "far.test", target.port)
+    assert len(set(dns.ids)) == 2, "an answer to any of the questions must count"
 
 
 @pytest.mark.parametrize(
