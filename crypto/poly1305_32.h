@@ -53,41 +53,55 @@ static inline void poly1305_multiply(uint32_t h[POLY1305_LIMBS], const uint32_t 
 				     const uint32_t r5[POLY1305_LIMBS])
 {
 	const uint32_t mask = (1 << 26) - 1;
-	uint32_t to[POLY1305_LIMBS];
-	uint64_t d = 0;
+	uint64_t d[POLY1305_LIMBS];
+	uint32_t carry = 0;
 
 #pragma GCC unroll 5
 	for (unsigned i = 0; i < POLY1305_LIMBS; i++) {
+		d[i] = (uint64_t)h[0] * r[i];
 #pragma GCC unroll 5
-		for (unsigned j = 0; j < POLY1305_LIMBS; j++)
-			d += (uint64_t)h[j] * (j <= i ? r[i - j] : r5[POLY1305_LIMBS + i - j]);
-		to[i] = (uint32_t)d & mask;
-		d >>= 26; /* below 2^33; the last, without factors of r5, below 2^30 */
+		for (unsigned j = 1; j < POLY1305_LIMBS; j++)
+			d[i] += (uint64_t)h[j] * (j <= i ? r[i - j] : r5[POLY1305_LIMBS + i - j]);
 	}
-	to[0] += (uint32_t)d * 5;
-	to[1] += to[0] >> 26;
-	to[0] &= mask;
-	memcpy(h, to, sizeof to);
+#pragma GCC unroll 5
+	for (unsigned i = 0; i < POLY1305_LIMBS; i++) {
+		d[i] += carry;
+		h[i] = (uint32_t)d[i] & mask;
+		carry = (uint32_t)(d[i] >> 26); /* the last, without factors of r5, below 2^30 */
+	}
+	h[0] += carry * 5;
+	h[1] += h[0] >> 26;
+	h[0] &= mask;
 }
 
-/* Add bytes[0..n), and zeros up to a whole block, as ChaCha20-Poly1305 pads. */
-static inline void poly1305_add(struct poly1305 *poly, const unsigned char *bytes, size_t n)
+/* Add n whole blocks. */
+static inline void poly1305_blocks(struct poly1305 *poly, const unsigned char *bytes, size_t n)
 {
 	uint32_t h[POLY1305_LIMBS], r[POLY1305_LIMBS], r5[POLY1305_LIMBS];
-	unsigned char last[POLY1305_BLOCK] = { 0 };
 
 	memcpy(h, poly->h, sizeof h);
 	memcpy(r, poly->r, sizeof r);
 	for (unsigned i = 0; i < POLY1305_LIMBS; i++)
 		r5[i] = r[i] * 5;
-	for (size_t take; n > 0; n -= take, bytes += take) {
-		take = n < POLY1305_BLOCK ? n : POLY1305_BLOCK;
-		if (take < POLY1305_BLOCK)
-			bytes = memcpy(last, bytes, take);
+	for (; n > 0; n--, bytes += POLY1305_BLOCK) {
 		poly1305_split(bytes, 1, h);
 		poly1305_multiply(h, r, r5);
 	}
 	memcpy(poly->h, h, sizeof h);
+}
+
+/* Add bytes[0..n), and zeros up to a whole block, as ChaCha20-Poly1305 pads. */
+static inline void poly1305_add(struct poly1305 *poly, const unsigned char *bytes, size_t n)
+{
+	unsigned char last[POLY1305_BLOCK] = { 0 };
+	size_t whole = n / POLY1305_BLOCK, part = n % POLY1305_BLOCK;
+
+	if (whole > 0)
+		poly1305_blocks(poly, bytes, whole);
+	if (part == 0)
+		return;
+	memcpy(last, bytes + n - part, part);
+	poly1305_blocks(poly, last, 1);
 }
 
 static inline void poly1305_finish(const struct poly1305 *poly, unsigned char tag[POLY1305_TAG])
