@@ -401,7 +401,7 @@ fuzz-check:
 
 # --- structure: what the source promises, checked
 
-.PHONY: layers budget size-check without-some without-check man-check
+.PHONY: layers budget baseline size-check without-some without-check man-check
 layers:
 	@$(PYTHON) tests/structure/layers.py
 budget: $(B)/tests/budget
@@ -409,6 +409,10 @@ budget: $(B)/tests/budget
 $(B)/tests/budget: $(B)/obj/tests/structure/budget.o
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^
+# the kernels that are chosen by what the CPU says it can, and what has no business to be like them
+asked := $(patsubst %,$(B)/obj/crypto/%_x86.o,chacha aesni vaes256 vaes512 sha1)
+baseline: $(lib_objects)
+	@sh tests/structure/baseline.sh $(if $(filter x86,$(cpu)),$(filter-out $(asked),$(lib_objects)))
 size-check:
 	@sh tests/structure/size_check.sh "$(MAKE)" $(MUSL_CC)
 # builds that lack something: the static one of them, for small machines; and each part alone

@@ -86,6 +86,7 @@ all_stages()
 	polite=
 	run layers layers
 	run budget budget
+	run baseline baseline
 	run manuals man-check
 	computing &
 	waiting &
