@@ -14,12 +14,17 @@
 #include <sys/socket.h>
 #include <time.h>
 
-static inline uint64_t microseconds(void)
+static inline uint64_t nanoseconds(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t microseconds(void)
+{
+	return nanoseconds() / 1000;
 }
 
 static inline struct sockaddr_in loopback(uint16_t port)

@@ -4,6 +4,7 @@ Each starts a chain: a local, or a tunnel to one port, and its server. What was 
 configuration, for the report.
 """
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -137,6 +138,12 @@ class Chain:
                        for task in pathlib.Path(f"/proc/{program.pid}/task").iterdir())
         return tuple(sum(map(int, re.findall(rf"^{kind}_ctxt_switches:\s+(\d+)", text, re.M)))
                      for kind in ("voluntary", "nonvoluntary"))
+
+    def pin(self, processors):
+        """All threads of the programs stay on these."""
+        for program in self.programs.values():
+            for task in pathlib.Path(f"/proc/{program.pid}/task").iterdir():
+                os.sched_setaffinity(int(task.name), processors)
 
     def alive(self):
         return all(program.alive() for program in self.programs.values())

@@ -10,7 +10,7 @@
  *     exchange PORT ping BYTES ROUNDS LIMIT_MS [TARGET]
  *
  * One connection that stays open: BYTES up, BYTES back, ROUNDS times or until LIMIT_MS are over, less the first
- * three. Prints: rounds p50 p99 longest stalls, where a stall took more than 5 ms.
+ * three. Prints: rounds p50 p99 longest stalls, times in nanoseconds; a stall took more than 5 ms.
  * With TARGET, PORT is a tunnel to that port, where the target listens then.
  */
 #include "common.h"
@@ -25,7 +25,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 18, EVENTS = 256, ASK = 100, WARM = 3, STALL = 5000 /* us */, PATIENCE = 10 /* s */ };
+enum { CHUNK = 1 << 18, EVENTS = 256, ASK = 100, WARM = 3, STALL = 5000000 /* ns */, PATIENCE = 10 /* s */ };
 
 enum stage { CONNECTING, GREETED, ASKED, RELAYED };
 
@@ -339,17 +339,17 @@ static int open_connection(void)
 
 static void run_ping(unsigned rounds, uint64_t limit)
 {
-	uint64_t *times = calloc(rounds + 1, sizeof *times), start = microseconds();
+	uint64_t *times = calloc(rounds + 1, sizeof *times), start = nanoseconds();
 	int fd = open_connection(), done = 0, stalls = 0;
 
-	for (int i = 0; i < (int)rounds + WARM && (microseconds() - start < limit || done == 0); i++) {
-		uint64_t began = microseconds();
+	for (int i = 0; i < (int)rounds + WARM && (nanoseconds() - start < limit || done == 0); i++) {
+		uint64_t began = nanoseconds();
 
 		if (!put(fd, bytes) || !take(fd, bytes))
 			errx(1, "round %d did not come back", i);
 		if (i < WARM)
 			continue;
-		times[done++] = microseconds() - began;
+		times[done++] = nanoseconds() - began;
 		stalls += times[done - 1] > STALL;
 	}
 	qsort(times, (size_t)done, sizeof *times, by_size);
@@ -388,7 +388,7 @@ int main(int argc, char **argv)
 		tally.times = calloc(tally.total + 1, sizeof *tally.times);
 		run_short((unsigned)atoi(argv[4]));
 	} else {
-		run_ping((unsigned)atoi(argv[4]), strtoull(argv[5], NULL, 10) * 1000);
+		run_ping((unsigned)atoi(argv[4]), strtoull(argv[5], NULL, 10) * 1000000);
 	}
 	kill(child, SIGKILL);
 	return 0;

@@ -1,9 +1,11 @@
 """The results of a report, and the contest: everybody in turn, round after round, so that what disturbs the machine
-disturbs all of them.
+disturbs all of them, and in another order each round, so that nobody always comes after the same one, whose threads may
+still be busy.
 
 A result is one contestant with one load of one method: samples, of which the medians count, or why there are none.
 """
 import contextlib
+import random
 import subprocess
 
 import bench
@@ -59,6 +61,11 @@ class Results:
             if s == section and m == method and l == load and row["samples"]:
                 found[name] = medians(row["samples"])
         return found
+
+    def of_another(self, key, section, method, load, name, other):
+        """The median of the ratios of the rounds in which both took part: what disturbs a round counts little."""
+        pairs = zip(self.samples(section, method, load, name), self.samples(section, method, load, other))
+        return bench.median([one[key] / another[key] for one, another in pairs])
 
     def tables(self, section):
         """(method, load) in the order in which they were measured."""
@@ -126,8 +133,7 @@ def contest(results, section, method, loads, peers, start, measure, rounds=None)
             names = list(chains)
             for number in range(rounds or results.options.rounds):
                 names = [name for name in names if number < rounds_of(results, name, rounds)]
-                turn = number % max(len(names), 1)
-                for name in names[turn:] + names[:turn]:
+                for name in random.Random(number).sample(names, len(names)):
                     try:
                         results.add(section, method, load, name, measure(chains[name], *arguments))
                     except THEIR_FAULTS as error:
