@@ -11,6 +11,7 @@ import pytest
 
 sys.path.append(str(kit.ROOT / "tests/bench"))  # behind ours: both have a manager.py
 import charts  # noqa: E402
+import claims  # noqa: E402
 import contestants  # noqa: E402
 import page  # noqa: E402
 import costs  # noqa: E402
@@ -122,7 +123,26 @@ def test_who_is_first_where_more_is_better():
 
 def test_one_round_is_enough_for_those_far_behind():
     found = held(results(), {"ours": 1, contestants.SLOW[0]: 9})
-    assert [len(row["samples"]) for row in found.rows.values()] == [3, 1]
+    assert {row["contestant"]: len(row["samples"]) for row in found.rows.values()} == {"ours": 3, contestants.SLOW[0]: 1}
+
+
+def test_nobody_always_comes_after_the_same_one():
+    turns = []
+    contest(results(20), "ping", "m", [("load", ())], peers("a", "b", "c"), start,
+            lambda chain: turns.append(chain.peer.name) or {"p50": 1})
+    rounds = {tuple(turns[i:i + 3]) for i in range(0, len(turns), 3)}
+    assert all(sorted(order) == ["a", "b", "c"] for order in rounds) and len(rounds) > 3
+
+
+def test_ping_pong_is_compared_round_by_round():
+    """One round that was bad for all, and one for ours alone, do not count."""
+    found = results()
+    for who, p50s in (("ours", (0.9, 9, 5)), ("b", (1, 10, 1)), ("c", (2, 20, 2))):
+        for p50 in p50s:
+            found.add("ping", "m", "1 KB", who, {"p50": p50, "longest": 1})
+    judged = {row["claim"]: row for row in claims.judge(found)}
+    row = judged["ours: 1 KB, p50 of the best peer's, round by round"]
+    assert row["value"] == pytest.approx(0.9) and row["holds"]
 
 
 @pytest.mark.parametrize("fault", [Failed("x"), OSError("x"), ValueError("x"), subprocess.TimeoutExpired("x", 1)])
@@ -153,7 +173,7 @@ def report(tmp_path, *args):
 
 
 def test_what_was_measured_is_told_when_it_is_ended(tmp_path):
-    with report(tmp_path, "--sections", "start,ping", "--starts", "1", "--rounds", "100000") as process:
+    with report(tmp_path, "--sections", "start,ping", "--starts", "1", "--ping-rounds", "100000") as process:
         for line in process.stdout:
             if line.startswith("start:"):
                 break
