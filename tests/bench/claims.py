@@ -49,27 +49,30 @@ def bulk_claims(results):
                     yield claim(f"{name}: {method}, {load}, CPU of the forwarder", row["of_plain"], limit)
 
 
+def of_the_best(results, key, section, method, load, name, more_is_better=False):
+    """Round by round, of the peer that comes off best; None without peers."""
+    peers = peers_of(results.figures(section, method, load))
+    ratios = [results.of_another(key, section, method, load, name, peer) for peer in peers]
+    return (min if more_is_better else max)(ratios, default=None)
+
+
 def short_claims(results):
     for method, load in results.tables("short"):
-        figures = results.figures("short", method, load)
-        peers, (rate, cpu) = peers_of(figures).values(), SHORT.get(load, (1, 1))
-        for name, row in ours_of(figures).items():
+        rate, cpu = SHORT.get(load, (1, 1))
+        for name, row in ours_of(results.figures("short", method, load)).items():
             yield claim(f"{name}: {load}, errors and timeouts %", row["errors"] + row["timeouts"], 0)
-            if not peers:
-                continue
-            best = {key: choose(peer[key] for peer in peers)
-                    for key, choose in (("rate", max), ("cpu_us", min), ("p99", min))}
-            yield claim(f"{name}: {load}, rate of the best peer's", row["rate"] / best["rate"], rate, at_least=True)
-            yield claim(f"{name}: {load}, p99 of the best peer's", row["p99"] / best["p99"], 1)
-            yield claim(f"{name}: {load}, CPU of the best peer's", row["cpu_us"] / best["cpu_us"], cpu)
+            for key, words, limit in (("rate", "rate", rate), ("p99", "p99", 1), ("cpu_us", "CPU", cpu)):
+                ratio = of_the_best(results, key, "short", method, load, name, key == "rate")
+                if ratio is not None:
+                    yield claim(f"{name}: {load}, {words} of the best peer's", ratio, limit, key == "rate")
 
 
 def ping_claims(results):
     for method, load in results.tables("ping"):
-        figures = results.figures("ping", method, load)
-        for name, row in ours_of(figures).items():
-            if ratios := [results.of_another("p50", "ping", method, load, name, peer) for peer in peers_of(figures)]:
-                yield claim(f"{name}: {load}, p50 of the best peer's, round by round", max(ratios), 1)
+        for name, row in ours_of(results.figures("ping", method, load)).items():
+            ratio = of_the_best(results, "p50", "ping", method, load, name)
+            if ratio is not None:
+                yield claim(f"{name}: {load}, p50 of the best peer's", ratio, 1)
             yield claim(f"{name}: {load}, longest exchange ms", row["longest"], 5)
 
 

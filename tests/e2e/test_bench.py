@@ -134,15 +134,24 @@ def test_nobody_always_comes_after_the_same_one():
     assert all(sorted(order) == ["a", "b", "c"] for order in rounds) and len(rounds) > 3
 
 
-def test_ping_pong_is_compared_round_by_round():
-    """One round that was bad for all, and one for ours alone, do not count."""
-    found = results()
-    for who, p50s in (("ours", (0.9, 9, 5)), ("b", (1, 10, 1)), ("c", (2, 20, 2))):
-        for p50 in p50s:
-            found.add("ping", "m", "1 KB", who, {"p50": p50, "longest": 1})
+def test_claims_compare_round_by_round():
+    """One round that was bad for all, and one for ours alone, do not count; the best peer does."""
+    found, rest = results(), {"errors": 0, "timeouts": 0, "cpu_us": 1, "p99": 1}
+    for who, times in (("ours", (0.9, 9, 5)), ("b", (1, 10, 1)), ("c", (2, 20, 2))):
+        for took in times:
+            found.add("ping", "m", "1 KB", who, {"p50": took, "longest": 1})
+            found.add("short", "m", "1000 x 5 KB", who, {"rate": 1 / took, **rest})
     judged = {row["claim"]: row for row in claims.judge(found)}
-    row = judged["ours: 1 KB, p50 of the best peer's, round by round"]
+    row = judged["ours: 1 KB, p50 of the best peer's"]
     assert row["value"] == pytest.approx(0.9) and row["holds"]
+    row = judged["ours: 1000 x 5 KB, rate of the best peer's"]
+    assert row["value"] == pytest.approx(1 / 0.9) and row["holds"]
+
+
+def test_without_peers_there_is_nothing_to_compare():
+    found = results()
+    found.add("ping", "m", "1 KB", "ours", {"p50": 1, "longest": 1})
+    assert [row["claim"] for row in claims.judge(found)] == ["ours: 1 KB, longest exchange ms"]
 
 
 @pytest.mark.parametrize("fault", [Failed("x"), OSError("x"), ValueError("x"), subprocess.TimeoutExpired("x", 1)])
