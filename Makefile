@@ -11,7 +11,7 @@ mandir ?= $(PREFIX)/share/man
 FUZZ_SECONDS ?= 20
 FUZZ_RUNS ?= 1000000
 WITHOUT_MAX := 380000
-SIZE_MAX := 422000
+SIZE_MAX := 409000
 
 OBJCOPY ?= objcopy
 LLVM_OBJCOPY ?= llvm-objcopy
@@ -113,7 +113,8 @@ ours += $(fortify) -fno-asynchronous-unwind-tables -fno-unwind-tables
 libs_cflags := -isystem $(L)/include
 libs := -L$(L) -lsodium -lmbedcrypto -lcares
 libs_files := $(L)/libsodium.a $(L)/libmbedcrypto.a $(L)/libcares.a
-extra_objects := $(B)/obj/dist/static/random.o $(if $(hosted),,$(B)/obj/dist/static/vfprintf.o $(B)/obj/dist/static/relro.o)
+in_libc := $(if $(hosted),,lines numbers one_thread search sort vfprintf relro)
+extra_objects := $(patsubst %,$(B)/obj/dist/static/%.o,random $(in_libc))
 ifdef zig
 # the machine's own objcopy knows no other CPU
 OBJCOPY := $(LLVM_OBJCOPY)
@@ -190,7 +191,7 @@ small := $(shell $(CC) -Oz -E -x c /dev/null >/dev/null 2>&1 && echo -Oz || echo
 # a jump into another function would need an end of its own, with another look at the stack
 small += -fno-optimize-sibling-calls
 $(patsubst %.c,$(B)/obj/%.o,$(rarely)): defines = $(small) $(both)
-$(B)/obj/dist/static/relro.o: defines = $(small)
+$(in_libc:%=$(B)/obj/dist/static/%.o): defines = $(small) -fno-builtin
 ifndef zig
 both := -flto -ffat-lto-objects
 apart := -fno-lto

@@ -27,7 +27,7 @@ void pages_release(void *at, size_t n)
 
 bool pages_drop(void *at, size_t n)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = (size_t)getpagesize();
 
 	return ((uintptr_t)at | n) % page == 0 && madvise(at, n, MADV_DONTNEED) == 0;
 }

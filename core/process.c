@@ -45,9 +45,9 @@ int process_nothing(void)
 
 void process_close_each(unsigned first, unsigned last)
 {
-	long all = sysconf(_SC_OPEN_MAX);
+	int all = getdtablesize();
 
-	for (unsigned fd = first; fd <= last && (long)fd < all; fd++)
+	for (unsigned fd = first; fd <= last && (int)fd < all; fd++)
 		close((int)fd);
 }
 

@@ -30,7 +30,7 @@ static void close_others(int keep)
 		closedir(dir);
 		return;
 	}
-	for (int fd = STDERR_FILENO + 1; fd < sysconf(_SC_OPEN_MAX); fd++)
+	for (int fd = STDERR_FILENO + 1; fd < getdtablesize(); fd++)
 		if (fd != keep)
 			close(fd);
 }

@@ -1,0 +1,290 @@
+/*
+ * The functions of libc that static executables have in smaller form (dist/static), against libc's.
+ */
+#include "tests/unit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define memmem small_memmem
+#define strstr small_strstr
+#include "dist/static/search.c"
+#undef memmem
+#undef strstr
+
+#define qsort small_qsort
+#include "dist/static/sort.c"
+#undef qsort
+
+#define getdelim small_getdelim
+#define getline small_getline
+#include "dist/static/lines.c"
+#undef getdelim
+#undef getline
+
+#define strtol small_strtol
+#define strtoul small_strtoul
+#define strtoll small_strtoll
+#define strtoull small_strtoull
+#include "dist/static/numbers.c"
+#undef strtol
+#undef strtoul
+#undef strtoll
+#undef strtoull
+
+static unsigned seed = 1;
+
+/* Something below n. */
+static unsigned any(unsigned n)
+{
+	seed = seed * 1103515245 + 12345;
+	return (seed >> 16) % n;
+}
+
+/* Of few letters, so that much is found. */
+static size_t letters(char *to, size_t most)
+{
+	size_t n = any((unsigned)most);
+
+	for (size_t i = 0; i < n; i++)
+		to[i] = "abab\0"[any(5)];
+	to[n] = '\0';
+	return n;
+}
+
+static void search(void **state)
+{
+	unsigned found = 0;
+	char in[40], what[6];
+
+	(void)state;
+	for (unsigned i = 0; i < 100000; i++) {
+		size_t n = letters(in, sizeof in), m = letters(what, sizeof what);
+
+		assert_ptr_equal(small_memmem(in, n, what, m), memmem(in, n, what, m));
+		assert_ptr_equal(small_strstr(in, what), strstr(in, what));
+		found += m > 1 && memmem(in, n, what, m);
+	}
+	assert_true(found > 1000);
+}
+
+struct thing {
+	unsigned short key;
+	char name[5];
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct thing *x = a, *y = b;
+
+	return x->key != y->key ? (x->key < y->key ? -1 : 1) : memcmp(x->name, y->name, 5);
+}
+
+static void sort(void **state)
+{
+	struct thing right[200], got[201];
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++) {
+		unsigned n = any(200), keys = 1 + any(300);
+
+		memset(right, 0, sizeof right);
+		for (unsigned k = 0; k < n; k++) {
+			right[k].key = (unsigned short)(i % 3 == 0 ? k : any(keys));
+			right[k].name[0] = (char)any(256);
+		}
+		memcpy(got, right, sizeof right);
+		memset(got + n, 0x55, sizeof *got);
+		qsort(right, n, sizeof *right, by_key);
+		small_qsort(got, n, sizeof *got, by_key);
+		assert_memory_equal(got, right, n * sizeof *right);
+		assert_int_equal(got[n].key, 0x5555);
+	}
+}
+
+static unsigned compared;
+
+static int counting(const void *a, const void *b)
+{
+	compared++;
+	return by_key(a, b);
+}
+
+/* What is in order costs one look, and nothing is worse than n log n. */
+static void sort_costs(void **state)
+{
+	enum { MANY = 4096 };
+	static struct thing things[MANY];
+
+	(void)state;
+	for (unsigned i = 0; i < MANY; i++)
+		things[i].key = (unsigned short)i;
+	small_qsort(things, MANY, sizeof *things, counting);
+	assert_int_equal(compared, MANY - 1);
+
+	for (unsigned i = 0; i < MANY; i++)
+		things[i].key = (unsigned short)(i ^ 1);
+	compared = 0;
+	small_qsort(things, MANY, sizeof *things, counting);
+	assert_true(compared < 2 * MANY * 12);
+	for (unsigned i = 0; i < MANY; i++)
+		assert_int_equal(things[i].key, i);
+}
+
+/* Lines of all lengths around the buffer's, with zeros in them, with and without an end. */
+static void lines(void **state)
+{
+	static char text[3000];
+	char *right = NULL, *got = NULL;
+	size_t right_room = 0, got_room = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++) {
+		size_t n = 1 + any(sizeof text);
+		FILE *a, *b;
+		ssize_t r, g;
+
+		for (size_t k = 0; k < n; k++)
+			text[k] = any(1 + i) ? (char)any(256) : '\n';
+		a = fmemopen(text, n, "r");
+		b = fmemopen(text, n, "r");
+		do {
+			r = i % 2 ? getline(&right, &right_room, a)
+				  : getdelim(&right, &right_room, 0, a);
+			g = i % 2 ? small_getline(&got, &got_room, b)
+				  : small_getdelim(&got, &got_room, 0, b);
+			assert_int_equal(g, r);
+			assert_true(r < 0 || got_room > (size_t)r);
+			if (r >= 0)
+				assert_memory_equal(got, right, (size_t)r + 1);
+		} while (r >= 0);
+		assert_true(feof(b));
+		fclose(a);
+		fclose(b);
+	}
+	free(right);
+	free(got);
+
+	assert_int_equal(small_getline(NULL, &got_room, stdin), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
+#define SAME(function, text, base)                                                          \
+	do {                                                                                \
+		char *right_end, *got_end;                                                  \
+		int right_errno;                                                            \
+		errno = 0;                                                                  \
+		long long right = (long long)function(text, &right_end, base);              \
+		right_errno = errno == ERANGE ? ERANGE : 0;                                 \
+		errno = 0;                                                                  \
+		assert_int_equal((long long)small_##function(text, &got_end, base), right); \
+		assert_int_equal(errno == ERANGE ? ERANGE : 0, right_errno);                \
+		assert_ptr_equal(got_end, right_end);                                       \
+	} while (0)
+
+static void same_number(const char *text, int base)
+{
+	SAME(strtol, text, base);
+	SAME(strtoul, text, base);
+	SAME(strtoll, text, base);
+	SAME(strtoull, text, base);
+}
+
+static void numbers(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		" ",
+		"-",
+		"+",
+		"+-1",
+		"0",
+		"-0",
+		"00",
+		"0x",
+		"0X1f",
+		"0xg",
+		"-0x10",
+		" \t\n\v\f\r7x",
+		"08",
+		"077",
+		"z",
+		"Z1",
+		"1_",
+		"99999999999999999999",
+		"-99999999999999999999",
+		"18446744073709551615",
+		"18446744073709551616",
+		"-18446744073709551615",
+		"-18446744073709551616",
+		"9223372036854775807",
+		"9223372036854775808",
+		"-9223372036854775808",
+		"-9223372036854775809",
+		"2147483647",
+		"2147483648",
+		"-2147483648",
+		"-2147483649",
+		"4294967295",
+		"4294967296",
+		"-1",
+		"0xffffffffffffffff",
+		"0x10000000000000000",
+		"\2001",
+		"1\377",
+		"/1",
+		":1",
+		"@1",
+		"`1",
+		"{1",
+	};
+	static const int bases[] = { 0, 2, 7, 8, 10, 16, 35, 36 };
+
+	(void)state;
+	for (unsigned b = 0; b < sizeof bases / sizeof *bases; b++) {
+		for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
+			same_number(texts[i], bases[b]);
+		for (unsigned i = 0; i < 20000; i++) {
+			char text[24];
+			size_t n = any(sizeof text);
+
+			for (size_t k = 0; k < n; k++)
+				text[k] = "0123456789abfxXzZ+- 0123456789"[any(k ? 16 : 30)];
+			text[n] = '\0';
+			same_number(text, bases[b]);
+		}
+	}
+}
+
+/* errno stays what it was where nothing is wrong; no digits and no such base are. */
+static void numbers_errno(void **state)
+{
+	static const int none[] = { 1, 37, -1 };
+
+	(void)state;
+	errno = ENOENT;
+	assert_int_equal(small_strtol("12", NULL, 10), 12);
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(small_strtol("x", NULL, 10), 0);
+	assert_int_equal(errno, EINVAL);
+	for (unsigned i = 0; i < sizeof none / sizeof *none; i++) {
+		errno = 0;
+		assert_int_equal(small_strtoull("1", NULL, none[i]), 0);
+		assert_int_equal(errno, EINVAL);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(search),     cmocka_unit_test(sort),
+		cmocka_unit_test(sort_costs), cmocka_unit_test(lines),
+		cmocka_unit_test(numbers),    cmocka_unit_test(numbers_errno),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
