@@ -341,7 +341,8 @@ class Program:
         self.pid = self.process.pid
         if port:
             try:
-                eventually(lambda: listening(port) or not self.alive(), f"{role} listens on {port}", within)
+                eventually(lambda: listening(port) or not self.alive(), lambda: f"{role} listens on {port}:\n{self.log()}",
+                           within)
                 assert self.alive(), f"{role} ended with {self.process.returncode}:\n{self.log()}"
             except AssertionError:
                 self.kill()
