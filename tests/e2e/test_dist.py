@@ -117,8 +117,8 @@ def test_options(completions, shell):
     """All long options of a program that begin so, and no others; and those of no other program."""
     offered = SHELLS[shell](completions, "ss-server --tcp-")
     assert {word for word in offered if word.startswith("--tcp-")} == {
-        f"--tcp-{way}-{kind}" for way in ("incoming", "outgoing") for kind in ("sndbuf", "rcvbuf")} | (
-            {"--tcp-"} if "--tcp-" in offered else set())
+        f"--tcp-{way}-{kind}" for way in ("incoming", "outgoing") for kind in ("sndbuf", "rcvbuf")} | {
+            "--tcp-congestion"} | ({"--tcp-"} if "--tcp-" in offered else set())
     assert "--nat-opts" not in SHELLS[shell](completions, "ss-server --nat")
     assert "--nat-opts" in SHELLS[shell](completions, "ss-redir --nat")
 
