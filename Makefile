@@ -196,6 +196,9 @@ ifndef zig
 both := -flto -ffat-lto-objects
 apart := -fno-lto
 as_one := $(small) -flto -flto-partition=one
+else ifneq ($(filter $(as_one_targets),$(TARGET)),)
+both := -flto -ffat-lto-objects
+as_one := -flto
 endif
 endif
 
