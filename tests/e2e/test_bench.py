@@ -17,7 +17,7 @@ import page  # noqa: E402
 import costs  # noqa: E402
 import readme  # noqa: E402
 from results import Failed, Results, contest  # noqa: E402
-from sections import SECTIONS, account  # noqa: E402
+from sections import SECTIONS, account, memory  # noqa: E402
 
 pytestmark = pytest.mark.ours
 STAT = """\
@@ -83,8 +83,8 @@ def test_a_program_without_names_has_no_ciphers_to_tell():
 # ---- a contest, of figures that are given
 
 
-def results(rounds=3):
-    return Results(types.SimpleNamespace(rounds=rounds, one_method="m"), None, ())
+def results(rounds=3, minutes=40):
+    return Results(types.SimpleNamespace(rounds=rounds, one_method="m", minutes=minutes), None, ())
 
 
 def peers(*names):
@@ -152,6 +152,21 @@ def test_without_peers_there_is_nothing_to_compare():
     found = results()
     found.add("ping", "m", "1 KB", "ours", {"p50": 1, "longest": 1})
     assert [row["claim"] for row in claims.judge(found)] == ["ours: 1 KB, longest exchange ms"]
+
+
+def test_one_round_is_enough_when_it_is_late():
+    found = held(results(minutes=0), {"ours": 1, "b": 2})
+    assert [len(row["samples"]) for row in found.rows.values()] == [1, 1] and found.ended
+
+
+def test_who_never_holds_its_connections_is_not_waited_for(tmp_path, monkeypatch):
+    load = tmp_path / "load"
+    load.write_text("#!/bin/sh\nexec sleep 1000\n")
+    load.chmod(0o755)
+    monkeypatch.setattr(memory, "WITHIN", 0.1)
+    with pytest.raises(Failed, match="does not hold 5 connections"):
+        with memory.held(load, 1, 100, 5):
+            pass
 
 
 @pytest.mark.parametrize("fault", [Failed("x"), OSError("x"), ValueError("x"), subprocess.TimeoutExpired("x", 1)])
