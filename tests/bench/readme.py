@@ -5,6 +5,7 @@ By method for bulk, the mean of its loads, and by load for the rest: who is firs
 """
 import json
 import pathlib
+import re
 import statistics
 import sys
 
@@ -71,7 +72,7 @@ def others(results):
     rows = []
     for row in rankings(results):
         loads, words = SHOWN.get(row["section"], ((), ""))
-        order = [(who, f"{value:.4g}") for who, value in row["order"] if not is_forced(who)]
+        order = [(who, f"{value:,.0f}" if value >= 1000 else f"{value:.3g}") for who, value in row["order"] if not is_forced(who)]
         if loads is None or row["load"] in loads:
             rows.append([words.format(**row), *places(order)])
     return table(["load", *ORDINALS], rows)
@@ -89,9 +90,10 @@ def forwarders(results):
 
 def circumstances(told):
     head = told["circumstances"]
-    return [f"`{head['command']}`, {head['at']}, commit {head['commit']}: {head['processor']}, "
+    command = re.sub(r" --out \S+", "", head["command"])  # which says nothing, but where somebody keeps things
+    return [f"`{command}`, {head['at']}, commit {head['commit']}: {head['processor']}, "
             f"{head['processors']} processors ({head['instructions']}), {head['system']}, {head['congestion control']}; "
-            f"{head['rounds']} rounds, load {head['load at the start']} before and {head['load at the end']} after.", ""]
+            f"rounds: {head['rounds']}, load {head['load at the start']} before and {head['load at the end']} after.", ""]
 
 
 def block(told):

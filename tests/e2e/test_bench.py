@@ -216,12 +216,16 @@ def test_readme_shows_a_report(tmp_path):
     held(found, {"ours": 0.1, "shadowsocks-rust": 0.2})
     head = dict.fromkeys(("command", "at", "commit", "processor", "processors", "instructions", "system", "congestion control",
                           "rounds", "load at the start", "load at the end"), "-")
+    head["command"] = "report.py --out /somewhere --rounds 1"
+    held(found, {"ours": 12345, "shadowsocks-rust": 123.45}, "short")
     (tmp_path / "report.json").write_text(page.data(found, head, []))
     (tmp_path / "README.md").write_text(f"before\n{readme.BEGIN}old\n{readme.END}\nafter\n")
     readme.main(tmp_path / "report.json", tmp_path / "README.md")
     lines = (tmp_path / "README.md").read_text().splitlines()
     assert (lines[0], lines[-1]) == ("before", "after") and "old" not in lines
     assert "| aes-256-gcm | **ours** 1 (1.2) | shadowsocks-rust 3 (3.8) |  |  |  | 2 (2.5) |" in lines
+    assert "| load, connections per second | **ours** 12,345 | shadowsocks-rust 123 |  |  |  |" in lines
+    assert lines[2].startswith("`report.py --rounds 1`")
     assert "| load up and back, p50 in ms | **ours** 0.1 | shadowsocks-rust 0.2 |  |  |  |" in lines
 
 
