@@ -39,6 +39,12 @@ def test_without_the_shared_data(tmp_path):
     assert code == 0 and "SKIPPED bugs: there is no /nonexistent/bugs: set SS_SHARED" in out
 
 
+def test_over_kqueue(tmp_path):
+    """What that has no part in is left out, loudly."""
+    _, out = check(tmp_path, "none", "", SS_SHARED=str(tmp_path), POLLER="kqueue")
+    assert "SKIPPED netns: " in out and "SKIPPED size: " in out and "SKIPPED noheap" not in out
+
+
 def test_lines_stay_together(tmp_path):
     """Stages run at once; each is told of when it has ended, under its name, and nobody is left out."""
     (tmp_path / "make").write_text('#!/bin/sh\nfor n in 1 2 3; do echo "line $n of $*"; done\necho "1 passed, 0 failed"\n')
@@ -46,7 +52,7 @@ def test_lines_stay_together(tmp_path):
     done = subprocess.run(["sh", kit.ROOT / "tests/check.sh"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
                           env={**os.environ, "MAKE": str(tmp_path / "make"), "SS_SHARED": str(tmp_path)})
     blocks = dict(block.split("\n", 1) for block in ("\n" + done.stdout).split("\n== ")[1:])
-    stages = set(re.findall(r"^\s*run ([\w-]+) ", (kit.ROOT / "tests/check.sh").read_text(), re.MULTILINE))
+    stages = set(re.findall(r'^\s*(?:run|unless_kqueue "[^"]*") ([\w-]+) ', (kit.ROOT / "tests/check.sh").read_text(), re.MULTILINE))
     assert f"{len(stages) - 1} passed, 0 failed, 1 skipped" in blocks.pop("sums")
     assert set(blocks) == set(stages)
     for name, block in blocks.items():
