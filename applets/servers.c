@@ -41,6 +41,7 @@ struct server {
 	struct port *port; /* NULL: removed while it was starting */
 	struct child command;
 	struct timer timer;
+	struct burial burial;
 	struct sender asks; /* len 0: nobody does */
 	uint64_t since;	    /* when waiting began, ms */
 	uint64_t base;	    /* bytes of its predecessors */
@@ -280,12 +281,19 @@ static void answer(struct server *server, const char *word)
 	server->asks.len = 0;
 }
 
+static void bury(struct burial *burial)
+{
+	free(container_of(burial, struct server, burial));
+}
+
+/* Its command's output may have been woken in this turn, too. */
 static void server_free(struct server *server)
 {
 	reactor_cancel(&server->timer);
 	if (server->port)
 		server->port->server = NULL;
-	free(server);
+	server->burial.bury = bury;
+	reactor_bury(&server->burial);
 }
 
 /* It does not come to be: the port goes. */
