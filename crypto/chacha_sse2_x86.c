@@ -1,11 +1,12 @@
 /*
  * ChaCha-Poly1305, ChaCha20 and Salsa20 on any x86-64: four blocks at a time, and Poly1305 beside them.
- * Reached through aead.c's table and stream_chacha.c.
+ * Reached through aead.c's table and chacha_x86.c.
  */
 #include <emmintrin.h>
 
 #define TARGET
 #define LANES 4
+#define STREAM(name) sse2_##name
 
 #define ROTATE(x, bits) ((x) << (bits) | (x) >> (32 - (bits)))
 #define ROTATE_16(x) \

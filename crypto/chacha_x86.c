@@ -1,6 +1,6 @@
 /*
- * ChaCha-Poly1305 on x86-64 with AVX2: eight blocks at a time, and Poly1305 beside them. Reached
- * through aead.c's table.
+ * ChaCha-Poly1305, ChaCha20 and Salsa20 on x86-64 with AVX2: eight blocks at a time, and Poly1305 beside
+ * them. Reached through aead.c's table and stream_chacha.c.
  *
  * Four lanes, for CPUs without AVX2, are in chacha_sse2_x86.c; nobody has measured sixteen.
  */
@@ -10,6 +10,7 @@
 
 #define TARGET __attribute__((target("avx2,bmi2")))
 #define LANES 8
+#define STREAM(name) avx2_##name
 
 /* Each 16 bytes in the order of the sixteen digits, the last of which are the first byte's. */
 #define BYTES(x, high, low) \
@@ -25,6 +26,7 @@
 
 #include "crypto/poly1305_mulx.h"
 #include "crypto/chacha_lanes.h"
+#include "crypto/stream_lanes.h"
 
 /* The low half of each t[i] is block j's, the high one block j + 4's. */
 INLINE void turn(unsigned char *to, const unsigned char *from, unsigned j, const quads t[4])
@@ -43,3 +45,26 @@ INLINE void turn(unsigned char *to, const unsigned char *from, unsigned j, const
 static const struct aead avx2[CHACHAS] = CHACHA_METHODS("avx2", cpu_has_avx2);
 
 const struct aead *const chacha_levels[] = { avx2, chacha_sse2, NULL };
+
+void chacha20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
+		  size_t skip, unsigned char *text, size_t n)
+{
+	if (n >= STRIP && cpu_has_avx2())
+		avx2_chacha20_xor(key, nonce, block, skip, text, n);
+	else
+		sse2_chacha20_xor(key, nonce, block, skip, text, n);
+}
+
+void salsa20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
+		 size_t skip, unsigned char *text, size_t n)
+{
+	if (n >= STRIP && cpu_has_avx2())
+		avx2_salsa20_xor(key, nonce, block, skip, text, n);
+	else
+		sse2_salsa20_xor(key, nonce, block, skip, text, n);
+}
+
+void hchacha20(const unsigned char *key, const unsigned char nonce[16], unsigned char to[32])
+{
+	sse2_hchacha20(key, nonce, to);
+}

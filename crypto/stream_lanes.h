@@ -1,12 +1,18 @@
 /*
  * ChaCha20 and Salsa20 as streams (crypto/stream_words.h), by the lanes of crypto/chacha_lanes.h: the
- * rest of the template, included after it by the one file of an architecture that serves for them.
+ * rest of the template, included after it. Where an architecture has several widths, the including file
+ * defines
+ *	STREAM(name)	what the function of stream_words.h is called in this width
  */
 #ifndef CRYPTO_STREAM_LANES_H
 #define CRYPTO_STREAM_LANES_H
 
 #include "crypto/chacha_lanes.h"
 #include "crypto/stream_words.h"
+
+#ifndef STREAM
+#define STREAM(name) name
+#endif
 
 INLINE void salsa_quarter(words x[16], unsigned a, unsigned b, unsigned c, unsigned d)
 {
@@ -80,8 +86,8 @@ static TARGET void stream_text(struct stream *stream,
 	sodium_memzero(stream, sizeof *stream);
 }
 
-void chacha20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
-		  size_t skip, unsigned char *text, size_t n)
+TARGET void STREAM(chacha20_xor)(const unsigned char *key, const unsigned char nonce[8],
+				 uint64_t block, size_t skip, unsigned char *text, size_t n)
 {
 	unsigned char last[16] = { 0 };
 	struct stream stream;
@@ -91,8 +97,8 @@ void chacha20_xor(const unsigned char *key, const unsigned char nonce[8], uint64
 	stream_text(&stream, stream_strip, 12, block, skip, text, n);
 }
 
-void salsa20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
-		 size_t skip, unsigned char *text, size_t n)
+TARGET void STREAM(salsa20_xor)(const unsigned char *key, const unsigned char nonce[8],
+				uint64_t block, size_t skip, unsigned char *text, size_t n)
 {
 	struct stream stream = { .rounds = 20 };
 
@@ -106,7 +112,8 @@ void salsa20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_
 	stream_text(&stream, salsa_strip, 8, block, skip, text, n);
 }
 
-void hchacha20(const unsigned char *key, const unsigned char nonce[16], unsigned char to[32])
+TARGET void STREAM(hchacha20)(const unsigned char *key, const unsigned char nonce[16],
+			      unsigned char to[32])
 {
 	derive(key, nonce, 20, to);
 }

@@ -1,6 +1,6 @@
 /*
  * ChaCha20 and Salsa20 by themselves, as far as stream_chacha.c and random.c want them. Defined by
- * the file of the architecture: chacha_sse2_x86.c, chacha_arm.c or chacha_anycpu.c, from the template
+ * the file of the architecture: chacha_x86.c, chacha_arm.c or chacha_anycpu.c, from the template
  * stream_lanes.h.
  */
 #ifndef CRYPTO_STREAM_WORDS_H
@@ -18,5 +18,17 @@ void salsa20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_
 
 /* A key from a key and 16 bytes of nonce, as XChaCha20 begins. */
 void hchacha20(const unsigned char *key, const unsigned char nonce[16], unsigned char to[32]);
+
+/* On x86-64, in four lanes, and in eight where there is AVX2. */
+void sse2_chacha20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
+		       size_t skip, unsigned char *text, size_t n);
+void sse2_salsa20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
+		      size_t skip, unsigned char *text, size_t n);
+void sse2_hchacha20(const unsigned char *key, const unsigned char nonce[16], unsigned char to[32]);
+void avx2_chacha20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
+		       size_t skip, unsigned char *text, size_t n);
+void avx2_salsa20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
+		      size_t skip, unsigned char *text, size_t n);
+void avx2_hchacha20(const unsigned char *key, const unsigned char nonce[16], unsigned char to[32]);
 
 #endif
