@@ -162,9 +162,9 @@ static void warn_of_later(const struct settings *settings)
 	if (settings->socket.mark && !process_may_mark())
 		log_warn("fwmark: this process may not mark connections (it lacks CAP_NET_ADMIN): "
 			 "none will be made");
-	if (!socket_pace_may(settings->socket.congestion))
-		log_warn("tcp_congestion: this process may not choose it any more: what it opens "
-			 "has the system's");
+	if (socket_pace_try(settings->socket.congestion) != 0)
+		log_warn("tcp_congestion: this process may not choose it: what it opens has the "
+			 "system's");
 	if (settings->acl && access(settings->acl, R_OK) < 0)
 		log_warn("SIGHUP will not reload the access control list: this process may not "
 			 "read %s any more (%s)",

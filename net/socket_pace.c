@@ -6,6 +6,7 @@
 #include "core/fd.h"
 #include "net/socket_platform.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,16 +25,18 @@ static int choose(int fd, const char *name)
 	return setsockopt(fd, o->level, o->name, name, (socklen_t)strlen(name));
 }
 
-bool socket_pace_may(const char *congestion)
+int socket_pace_try(const char *congestion)
 {
-	int fd = names_one(congestion) ? fd_socket(AF_INET, SOCK_STREAM, 0) : -1;
-	bool may;
+	int fd = names_one(congestion) ? fd_socket(AF_INET, SOCK_STREAM, 0) : -1, error = 0;
 
 	if (fd < 0)
-		return true;
-	may = option_names[OPTION_CONGESTION].name && choose(fd, congestion) == 0;
+		return 0;
+	if (!option_names[OPTION_CONGESTION].name)
+		error = ENOPROTOOPT;
+	else if (choose(fd, congestion) < 0)
+		error = errno;
 	close(fd);
-	return may;
+	return error;
 }
 
 void socket_pace_open(struct socket_options *options)

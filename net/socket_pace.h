@@ -10,8 +10,9 @@
 
 #include "net/socket.h"
 
-/* May this process have the control of that name? Yes, if it is NULL or "system". */
-bool socket_pace_may(const char *congestion);
+/* 0 if this process may have the control of that name, as NULL and "system"; else the errno: EPERM if others
+ * may. */
+int socket_pace_try(const char *congestion);
 
 /* Set options->unpaced: nothing else is asked for, and the system paces those who do not say otherwise. */
 void socket_pace_open(struct socket_options *options);

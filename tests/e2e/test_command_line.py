@@ -203,8 +203,20 @@ def test_congestion_control_for_root_alone(stage):
     for name in (rare.pop(), "reno"):
         port = free_port()
         server = stage.serve("server", None, [*SERVER, "-p", port, "-a", "nobody", "--tcp-congestion", name], port=port)
-        logs[name] = "tcp_congestion: this process may not choose it any more" in server.log()
+        logs[name] = "tcp_congestion: this process may not choose it" in server.log()
     assert list(logs.values()) == [True, False]
+
+
+@pytest.mark.ours
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_congestion_control_for_root_alone_and_reload(stage):
+    rare = controls("available") - controls("allowed")
+    if not rare:
+        pytest.skip("this kernel lets everybody choose every congestion control")
+    server = stage.server(user="nobody", tcp_congestion=rare.pop())
+    server.home.chmod(0o755)
+    server.signal(signal.SIGHUP)
+    kit.eventually(lambda: "reloaded: " in server.log(), "the file is refused by the user that the program became")
 
 
 def test_port_taken(stage):

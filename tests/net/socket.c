@@ -657,8 +657,8 @@ static void congestion(void)
 	expect_congestion("127.0.0.1", "127.0.0.1", "system", "bbr", "bbr");
 	expect_congestion("::1", "::1", "system", "bbr", "bbr");
 	expect_congestion("0.0.0.0", "127.0.0.1", "reno", "reno", "reno");
-	EXPECT(socket_pace_may(NULL) && socket_pace_may("system") && socket_pace_may("reno"));
-	EXPECT(!socket_pace_may("no-such"));
+	EXPECT(!socket_pace_try(NULL) && !socket_pace_try("system") && !socket_pace_try("reno"));
+	EXPECT(socket_pace_try("no-such") == ENOENT);
 }
 
 static void what_stays_within_the_machine_is_not_paced(void **unused)
