@@ -247,22 +247,15 @@ static void explain_place(const struct ctl *ctl, struct options_reason *reason)
 /* What is behind the one word of a manager, which knows no more. */
 static void explain(const struct ctl *ctl, const char *what)
 {
-	static const char *const known[][2] = {
-		{ "port is not available",
-		  "another program has this port, or the manager may not use it" },
-		{ "plugin is not available",
-		  "its server ended before the plugin listened; why, the manager's log says" },
-	};
-	struct options_reason reason = { .text = "" };
+	struct options_reason reason = { .text = "the manager refuses; why, its log says" };
 
-	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-		if (!strcmp(ctl->answer, known[i][0]))
-			snprintf(reason.text, sizeof reason.text, "%s", known[i][1]);
-	if (!reason.text[0] && !strncmp(ctl->request, "add:", 4))
+	if (!strcmp(ctl->answer, "port is not available"))
+		snprintf(reason.text, sizeof reason.text,
+			 "another program has this port, or the manager may not use it");
+	else if (!strncmp(ctl->request, "add:", 4))
 		explain_place(ctl, &reason);
 	text_make_printable(reason.text);
-	fprintf(stderr, "ss-ctl: %s: %s\n", what,
-		reason.text[0] ? reason.text : "the manager refuses; why, its log says");
+	fprintf(stderr, "ss-ctl: %s: %s\n", what, reason.text);
 }
 
 /* One word as the answer: the exit status. */

@@ -177,10 +177,16 @@ static bool put_settings(FILE *file, const struct port *port, const struct setti
 	       put_member(file, ",\n", "plugin", place->plugin) &&
 	       put_member(file, ",\n", "plugin_opts", place->plugin_opts) &&
 	       put_member(file, ",\n", "plugin_mode", modes[place->plugin_mode]) &&
-	       put_member(file, ",\n", "mode", modes[port->mode]) && put_users(file, place);
-	fprintf(file, ",\n\"fast_open\":%s,\n\"no_delay\":%s,\n\"reuse_port\":%s\n}\n",
+	       put_member(file, ",\n", "mode", modes[port->mode]) &&
+	       put_member(file, ",\n", "tcp_congestion", sockets->congestion) &&
+	       put_users(file, place);
+	fprintf(file, ",\n\"fast_open\":%s,\n\"no_delay\":%s,\n\"reuse_port\":%s",
 		sockets->fast_open ? "true" : "false", sockets->no_delay ? "true" : "false",
 		sockets->reuse_port ? "true" : "false");
+	fprintf(file, ",\n\"keep_alive\":%d,\n\"fwmark\":%u", sockets->keep_alive, sockets->mark);
+	if (sockets->dscp >= 0)
+		fprintf(file, ",\n\"dscp\":%d", sockets->dscp);
+	fputs("\n}\n", file);
 	return good && file_written(file);
 }
 
@@ -310,9 +316,8 @@ static void give_up(struct server *server, const char *word)
 /* Why the command failed, as far as that can be told in a word; the log may have its own. */
 static const char *complaint(const struct server *server)
 {
-	if (!ports_are_free(server->manager->ports, server->port))
-		return "port is not available";
-	return server->port->plugin ? "plugin is not available" : "err";
+	return ports_are_free(server->manager->ports, server->port) ? "err"
+								    : "port is not available";
 }
 
 /* The command has ended: the server serves in the background, or it failed and perhaps said why. */

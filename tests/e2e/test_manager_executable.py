@@ -54,6 +54,15 @@ def test_life(stage):
     gone(last)
 
 
+def test_options_of_sockets(stage):
+    """What is set for all connections is set for those of servers of their own, too."""
+    _, ask, work = begin(stage, ["--tcp-congestion", "reno", "--keep-alive", "30", "--dscp", "CS1"])
+    port = kit.free_port()
+    assert ask.add(port) == "ok" and manager.serves(stage, port)
+    has = json.loads((work / f".shadowsocks_{port}.conf").read_text())
+    assert [has[k] for k in ("tcp_congestion", "keep_alive", "fwmark", "dscp")] == ["reno", 30, 0, 8]
+
+
 def test_killed(stage):
     """A port whose server is dead has one again when it is added again, as node managers do."""
     _, ask, work = begin(stage)
@@ -237,7 +246,7 @@ def test_plugin(stage, tmp_path):
     gone(server)
     assert manager.serves(stage, port, "plain")
     for bad in ("$(touch x)", "/bin/true"):  # it is not there; it ends at once
-        assert ask.add(kit.free_port(), plugin=bad) == "plugin is not available"
+        assert ask.add(kit.free_port(), plugin=bad) == "err"
     assert set(ask.ports()) == {port, other}
     assert ask.remove(port) == "ok"
     kit.eventually(lambda: not kit.listening(port), "it is served still")
