@@ -138,6 +138,11 @@ static int command(int argc, char **argv)
 	return usage(stderr);
 }
 
+static int answered(int status, const char *name)
+{
+	return status != 0 || file_answered(name) ? status : 1;
+}
+
 static int choose(int argc, char **argv)
 {
 	const struct applet *applet;
@@ -148,20 +153,15 @@ static int choose(int argc, char **argv)
 	slash = strrchr(argv[0], '/');
 	applet = find(slash ? slash + 1 : argv[0]);
 	if (applet)
-		return run(applet, argc, argv);
+		return answered(run(applet, argc, argv), applet->name);
 	applet = argc > 1 ? find(argv[1]) : NULL;
 	if (!applet)
-		return command(argc, argv);
+		return answered(command(argc, argv), "shadowsocks");
 	process_name(applet->name);
-	return run(applet, argc - 1, argv + 1);
+	return answered(run(applet, argc - 1, argv + 1), applet->name);
 }
 
 int main(int argc, char **argv)
 {
-	int status = choose(argc, argv);
-
-	if (status != 0 || file_written(stdout))
-		return status;
-	fputs("the answer cannot be written\n", stderr);
-	return 1;
+	return choose(argc, argv);
 }

@@ -320,10 +320,10 @@ static noreturn void leave(enum program program, const struct options_reason *re
 	switch (reason->why) {
 	case OPTIONS_HELP:
 		settings_usage(stdout, program);
-		exit(file_written(stdout) ? 0 : 1);
+		exit(file_answered(settings_program_name(program)) ? 0 : 1);
 	case OPTIONS_VERSION:
 		version_print();
-		exit(file_written(stdout) ? 0 : 1);
+		exit(file_answered(settings_program_name(program)) ? 0 : 1);
 	case OPTIONS_USAGE:
 		log_error("%s", reason->text);
 		settings_usage_short(stdout, program);

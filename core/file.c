@@ -61,3 +61,11 @@ bool file_written(FILE *file)
 {
 	return fflush(file) == 0 && !ferror(file);
 }
+
+bool file_answered(const char *program)
+{
+	if (file_written(stdout))
+		return true;
+	fprintf(stderr, "%s: the answer cannot be written\n", program);
+	return false;
+}

@@ -29,4 +29,7 @@ ssize_t file_read(const char *path, char *to, size_t n);
  * is cut somewhere. */
 bool file_written(FILE *file);
 
+/* The same of stdout, what it got being a program's answer. False: and that has been said. */
+bool file_answered(const char *program);
+
 #endif
