@@ -251,6 +251,7 @@ static bool alarm_rings(int64_t wait)
 
 	if (reactor.rings)
 		return reactor.rings <= due;
+	wait -= (int64_t)(clock_ms() - reactor.wheel.now); /* what this turn took */
 	if (wait < ALARM_MIN || reactor.alarm.fd < 0 || poller_ring(reactor.alarm.fd, wait) < 0)
 		return false;
 	reactor.rings = due;
