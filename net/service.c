@@ -426,6 +426,8 @@ void service_hand_over(struct service *from, struct service *to, bool datagrams)
 	uint8_t *gave = datagrams ? &from->datagram_count : &from->listener_count;
 	uint8_t *got = datagrams ? &to->datagram_count : &to->listener_count;
 
+	if (!datagrams)
+		end_pause(from);
 	*has = *had;
 	*got = *gave;
 	*had = NULL;
