@@ -34,7 +34,8 @@ ssize_t getdelim(char **line, size_t *room, int end, FILE *from)
 		(*line)[n++] = (char)byte;
 	}
 	(*line)[n] = '\0';
-	return n > 0 ? (ssize_t)n : -1;
+	/* a piece of a line is none */
+	return n > 0 && (byte != EOF || feof(from)) ? (ssize_t)n : -1;
 }
 
 ssize_t getline(char **line, size_t *room, FILE *from)

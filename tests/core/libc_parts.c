@@ -4,6 +4,7 @@
 #include "tests/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,28 @@ static void lines(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
+/* An error in a line is no end of it: the piece is not handed out. */
+static void line_cut(void **state)
+{
+	char *line = NULL;
+	size_t room = 0;
+	int ends[2];
+	FILE *from;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "one\ntw", 6), 6);
+	assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+	from = fdopen(ends[0], "r");
+	assert_non_null(from);
+	assert_int_equal(small_getline(&line, &room, from), 4);
+	assert_int_equal(small_getline(&line, &room, from), -1);
+	assert_true(ferror(from) && !feof(from));
+	fclose(from);
+	close(ends[1]);
+	free(line);
+}
+
 #define SAME(function, text, base)                                                          \
 	do {                                                                                \
 		char *right_end, *got_end;                                                  \
@@ -255,6 +278,9 @@ static void numbers(void **state)
 			for (size_t k = 0; k < n; k++)
 				text[k] = "0123456789abfxXzZ+- 0123456789"[any(k ? 16 : 30)];
 			text[n] = '\0';
+			/* C23 has a prefix for base 2, and some libcs follow it */
+			if ((bases[b] == 0 || bases[b] == 2) && strstr(text, "0b"))
+				continue;
 			same_number(text, bases[b]);
 		}
 	}
@@ -278,12 +304,125 @@ static void numbers_errno(void **state)
 	}
 }
 
+/* What is right whatever is linked: in static executables, libc's are ours. */
+
+static const struct {
+	unsigned bits;
+	const char *text;
+	long long number;
+	int error; /* of that */
+	unsigned long long magnitude;
+	int magnitude_error;
+} limits[] = {
+	{ 32, "2147483647", INT32_MAX, 0, INT32_MAX, 0 },
+	{ 32, "2147483648", INT32_MAX, ERANGE, 0x80000000, 0 },
+	{ 32, "-2147483648", INT32_MIN, 0, 0x80000000, 0 },
+	{ 32, "-2147483649", INT32_MIN, ERANGE, INT32_MAX, 0 },
+	{ 32, "4294967295", INT32_MAX, ERANGE, UINT32_MAX, 0 },
+	{ 32, "4294967296", INT32_MAX, ERANGE, UINT32_MAX, ERANGE },
+	{ 32, "-4294967295", INT32_MIN, ERANGE, 1, 0 },
+	{ 32, "-4294967296", INT32_MIN, ERANGE, UINT32_MAX, ERANGE },
+	{ 64, "9223372036854775806", INT64_MAX - 1, 0, INT64_MAX - 1, 0 },
+	{ 64, "9223372036854775807", INT64_MAX, 0, INT64_MAX, 0 },
+	{ 64, "9223372036854775808", INT64_MAX, ERANGE, UINT64_C(1) << 63, 0 },
+	{ 64, "-9223372036854775808", INT64_MIN, 0, UINT64_C(1) << 63, 0 },
+	{ 64, "-9223372036854775809", INT64_MIN, ERANGE, INT64_MAX, 0 },
+	{ 64, "18446744073709551615", INT64_MAX, ERANGE, UINT64_MAX, 0 },
+	{ 64, "18446744073709551616", INT64_MAX, ERANGE, UINT64_MAX, ERANGE },
+	{ 64, "-18446744073709551615", INT64_MIN, ERANGE, 1, 0 },
+	{ 64, "-18446744073709551616", INT64_MIN, ERANGE, UINT64_MAX, ERANGE },
+};
+
+#define IS(function, row, right, right_error)                                           \
+	do {                                                                            \
+		char *end;                                                              \
+		errno = 0;                                                              \
+		assert_true(function(limits[row].text, &end, 10) == limits[row].right); \
+		assert_int_equal(errno, limits[row].right_error);                       \
+		assert_int_equal(*end, '\0');                                           \
+	} while (0)
+
+static void numbers_at_limits(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
+		if (limits[i].bits == 8 * sizeof(long)) {
+			IS(strtol, i, number, error);
+			IS(small_strtol, i, number, error);
+			IS(strtoul, i, magnitude, magnitude_error);
+			IS(small_strtoul, i, magnitude, magnitude_error);
+		}
+		if (limits[i].bits == 8 * sizeof(long long)) {
+			IS(strtoll, i, number, error);
+			IS(small_strtoll, i, number, error);
+			IS(strtoull, i, magnitude, magnitude_error);
+			IS(small_strtoull, i, magnitude, magnitude_error);
+		}
+	}
+}
+
+static int by_byte(const void *a, const void *b)
+{
+	return *(const unsigned char *)a - *(const unsigned char *)b;
+}
+
+static void sorted_bytes(void **state)
+{
+	static const struct {
+		const char *from, *to;
+	} texts[] = {
+		{ "", "" },	    { "a", "a" },
+		{ "ba", "ab" },	    { "\xff\x01\x7f\x80", "\x01\x7f\x80\xff" },
+		{ "dcba", "abcd" }, { "sphinx of black quartz", "   aabcfhiklnopqrstuxz" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
+		char text[40];
+
+		strcpy(text, texts[i].from);
+		qsort(text, strlen(text), 1, by_byte);
+		assert_string_equal(text, texts[i].to);
+		strcpy(text, texts[i].from);
+		small_qsort(text, strlen(text), 1, by_byte);
+		assert_string_equal(text, texts[i].to);
+	}
+}
+
+static void found(void **state)
+{
+	static const char nul[] = "a\0b";
+	static const struct {
+		const char *in, *what;
+		int at;
+	} texts[] = {
+		{ "", "", 0 },	     { "", "a", -1 },	      { "abc", "", 0 },
+		{ "abc", "abc", 0 }, { "abc", "abcd", -1 },   { "abc", "c", 2 },
+		{ "aab", "ab", 1 },  { "ababac", "abac", 2 }, { "abab", "ba\xff", -1 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
+		const char *in = texts[i].in, *what = texts[i].what;
+		const char *at = texts[i].at < 0 ? NULL : in + texts[i].at;
+
+		assert_ptr_equal(strstr(in, what), at);
+		assert_ptr_equal(small_strstr(in, what), at);
+		assert_ptr_equal(memmem(in, strlen(in), what, strlen(what)), at);
+		assert_ptr_equal(small_memmem(in, strlen(in), what, strlen(what)), at);
+	}
+	assert_ptr_equal(memmem(nul, 3, "\0b", 2), nul + 1);
+	assert_ptr_equal(small_memmem(nul, 3, "\0b", 2), nul + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(search),     cmocka_unit_test(sort),
-		cmocka_unit_test(sort_costs), cmocka_unit_test(lines),
-		cmocka_unit_test(numbers),    cmocka_unit_test(numbers_errno),
+		cmocka_unit_test(search),	cmocka_unit_test(sort),
+		cmocka_unit_test(sort_costs),	cmocka_unit_test(lines),
+		cmocka_unit_test(numbers),	cmocka_unit_test(numbers_errno),
+		cmocka_unit_test(line_cut),	cmocka_unit_test(numbers_at_limits),
+		cmocka_unit_test(sorted_bytes), cmocka_unit_test(found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
