@@ -137,7 +137,7 @@ int nat_list_file(struct nat_list *list, const char *path, char *why, size_t n)
 		line[strcspn(line, "#\n")] = '\0';
 		wrong = nat_list_words(list, line);
 	}
-	bool failed = !wrong && ferror(file);
+	bool failed = !wrong && !feof(file); /* memory may have been missing, too */
 
 	if (wrong) {
 		line[wrong - line + strcspn(wrong, separators)] = '\0';

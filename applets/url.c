@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "net/url.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,6 +221,8 @@ static int print_links_read(void)
 	if (line)
 		sodium_memzero(line, size);
 	free(line);
+	if (!status && !feof(stdin))
+		status = refuse("cannot read standard input: ", strerror(errno));
 	if (!status && n == 0)
 		status = refuse("there is no link to read", "");
 	if (!status)

@@ -37,18 +37,26 @@ static void split(char *line, char *fields[FIELDS])
 		fields[i] = strsep(&line, ":");
 }
 
+/* Whether nothing that is in it was missed: it may not be there at all. */
+static bool close_whole(FILE *file, bool enough)
+{
+	bool whole = enough || !file || feof(file);
+
+	if (file)
+		fclose(file);
+	return whole;
+}
+
 /* The entry with this name; else the first with this number. *name is then allocated. */
 static bool find_user(struct account *account, const char *who, const char *path, char **name)
 {
 	uint32_t wanted = 0, uid, gid;
-	bool number = parse_id(who, &wanted), found = false;
+	bool number = parse_id(who, &wanted), found = false, called = false;
 	FILE *file = fopen(path, "re");
 	char *line = NULL, *fields[FIELDS];
 	size_t size = 0;
 
-	while (file && getline(&line, &size, file) >= 0) {
-		bool called;
-
+	while (!called && file && getline(&line, &size, file) >= 0) {
 		split(line, fields);
 		if (!parse_id(fields[2], &uid) || !parse_id(fields[3], &gid))
 			continue;
@@ -60,12 +68,10 @@ static bool find_user(struct account *account, const char *who, const char *path
 		account->uid = uid;
 		account->gid = gid;
 		found = true;
-		if (called)
-			break;
 	}
 	free(line);
-	if (file)
-		fclose(file);
+	if (!close_whole(file, called))
+		return false;
 	if (!found && number) {
 		account->uid = wanted;
 		account->gid = wanted;
@@ -113,9 +119,7 @@ static int find_groups(struct account *account, const char *name, const char *pa
 		account->groups[account->n_groups++] = gid;
 	}
 	free(line);
-	if (file)
-		fclose(file);
-	return result;
+	return close_whole(file, result < 0) ? result : -1;
 }
 
 int account_find(struct account *account, const char *who, const char *passwd, const char *group)

@@ -2,6 +2,7 @@
 
 #include "tests/unit.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char directory[] = "/tmp/account-test-XXXXXX";
@@ -131,6 +132,23 @@ static void an_empty_root_has_numbers(void **unused)
 	assert_int_equal(find(&a, "nobody"), -1);
 }
 
+/* A directory can be opened, and not be read: who is in it is not known. */
+static void what_cannot_be_read(void **unused)
+{
+	struct account a;
+
+	(void)unused;
+	unlink(passwd);
+	assert_int_equal(mkdir(passwd, 0700), 0);
+	assert_int_equal(find(&a, "65534"), -1);
+	assert_int_equal(rmdir(passwd), 0);
+
+	put(passwd, "alice:x:1000:100::/:\n");
+	assert_int_equal(mkdir(group, 0700), 0);
+	assert_int_equal(find(&a, "alice"), -1);
+	assert_int_equal(rmdir(group), 0);
+}
+
 static void homes(void **unused)
 {
 	char *home;
@@ -160,6 +178,7 @@ int main(void)
 		cmocka_unit_test(groups_are_those_of_the_user),
 		cmocka_unit_test(more_groups_than_fit),
 		cmocka_unit_test(an_empty_root_has_numbers),
+		cmocka_unit_test(what_cannot_be_read),
 		cmocka_unit_test(homes),
 	};
 	int failed;
