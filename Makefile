@@ -217,7 +217,7 @@ $(L)/tight.ld: dist/static/tight_ld.sh
 	@mkdir -p $(@D)
 	@sh dist/static/tight_ld.sh $(REALGCC) >$@
 $(L)/libmbedcrypto.a $(L)/libcares.a: $(L)/libsodium.a
-$(L)/libsodium.a: dist/static/libs.mk $(wildcard dist/static/*config.h)
+$(L)/libsodium.a: $(patsubst %,dist/static/%,libs.mk ares_build.h ares_config.h mbedtls_config.h sodium_config.h sodium_picks.c)
 	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS="$(fixed:%=-fno-PIE) $(canary)" LTO="$(both)" SRC=build/src O=$(L)
 $(L)/libcmocka.a $(L)/libreference.a: $(L)/libsodium.a
 	@$(MAKE) -f dist/static/libs.mk CC="$(musl_cc)" $(if $(hosted),AR="$(ZIG) ar") CFLAGS="$(fixed:%=-fno-PIE) $(canary)" SRC=build/src O=$(L) $@
