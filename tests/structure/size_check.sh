@@ -33,6 +33,13 @@ if out=$("$make" -j2 static-musl 2>&1); then
 else
 	bad size
 fi
+# dist/static/one_thread.c does without what musl does for more
+if out=$(readelf -sW build/musl/obj/ss 2>&1) && echo "$out" | grep -q ' _Fork$' && ! echo "$out" | grep -q ' pthread_create$'; then
+	good "one thread"
+else
+	out=$(echo "$out" | grep -E ' (_Fork|pthread_create)$')
+	bad "one thread"
+fi
 # who has the most, and somebody of each library
 if out=$("$make" size 2>&1) && echo "$out" | grep -q ' crypto/aes' && echo "$out" | grep -q ' applets/settings.c$' &&
 	echo "$out" | grep -q ' libcares.a/ares_init.o$' && echo "$out" | grep -q ' libc.a$'; then
