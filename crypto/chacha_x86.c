@@ -1,6 +1,6 @@
 /*
- * ChaCha-Poly1305, ChaCha20 and Salsa20 on x86-64 with AVX2: eight blocks at a time, and Poly1305 beside
- * them. Reached through aead.c's table and stream_chacha.c.
+ * ChaCha-Poly1305, ChaCha20 and Salsa20 on x86-64 with AVX2: eight blocks at a time, and Poly1305
+ * beside them. Reached through aead.c's table and stream_chacha.c.
  *
  * Four lanes, for CPUs without AVX2, are in chacha_sse2_x86.c; nobody has measured sixteen.
  */
@@ -66,5 +66,8 @@ void salsa20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_
 
 void hchacha20(const unsigned char *key, const unsigned char nonce[16], unsigned char to[32])
 {
-	sse2_hchacha20(key, nonce, to);
+	if (cpu_has_avx2())
+		avx2_hchacha20(key, nonce, to);
+	else
+		sse2_hchacha20(key, nonce, to);
 }

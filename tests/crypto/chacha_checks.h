@@ -1,8 +1,9 @@
 /*
- * What any ChaCha20, Salsa20 and ChaCha-Poly1305 of ours must do: the same as libsodium's and, with fewer rounds
- * than libsodium has, as RFC 8439 says it; at every length and address, between pages that must not be touched.
- * Used by chacha.c for what runs on this CPU, and by chacha_plain.c and chacha_plain_32.c for what is compiled where
- * there are no vectors. Wycheproof's vectors are here for the latter; for the former they are in aead.c.
+ * What any ChaCha20, Salsa20 and ChaCha-Poly1305 of ours must do: the same as libsodium's and, with
+ * fewer rounds than libsodium has, as RFC 8439 says it; at every length and address, between pages
+ * that must not be touched. Used by chacha.c for what runs on this CPU, and by chacha_plain.c and
+ * chacha_plain_32.c for what is compiled where there are no vectors. Wycheproof's vectors are here
+ * for the latter; for the former they are in aead.c.
  */
 #ifndef TESTS_CRYPTO_CHACHA_CHECKS_H
 #define TESTS_CRYPTO_CHACHA_CHECKS_H
@@ -381,18 +382,25 @@ static void streams(void **state)
 	streams_of(salsa20_xor, crypto_stream_salsa20_xor_ic);
 }
 
-static void keys(void **state)
+typedef void derives(const unsigned char *key, const unsigned char nonce[16], unsigned char to[32]);
+
+static void keys_of(derives *by)
 {
 	unsigned char key[32], nonce[16], to[32], right[32];
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++) {
 		randombytes_buf(key, sizeof key);
 		randombytes_buf(nonce, sizeof nonce);
-		hchacha20(key, nonce, to);
+		by(key, nonce, to);
 		crypto_core_hchacha20(right, nonce, key, NULL);
 		assert_memory_equal(to, right, sizeof to);
 	}
+}
+
+static void keys(void **state)
+{
+	(void)state;
+	keys_of(hchacha20);
 }
 
 #define CHACHA_CHECKS                                                                 \

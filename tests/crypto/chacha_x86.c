@@ -1,6 +1,6 @@
 /*
- * ChaCha20 and Salsa20 in each width that this CPU has, at every length, though the widest is otherwise
- * taken for long texts alone.
+ * ChaCha20 and Salsa20 in each width that this CPU has, at every length, though the widest is
+ * otherwise taken for long texts alone.
  */
 #include "crypto/cpu_x86.h"
 #include "tests/crypto/chacha_checks.h"
@@ -10,6 +10,7 @@ static void four_lanes(void **state)
 	(void)state;
 	streams_of(sse2_chacha20_xor, crypto_stream_chacha20_xor_ic);
 	streams_of(sse2_salsa20_xor, crypto_stream_salsa20_xor_ic);
+	keys_of(sse2_hchacha20);
 }
 
 static void eight_lanes(void **state)
@@ -21,6 +22,7 @@ static void eight_lanes(void **state)
 	}
 	streams_of(avx2_chacha20_xor, crypto_stream_chacha20_xor_ic);
 	streams_of(avx2_salsa20_xor, crypto_stream_salsa20_xor_ic);
+	keys_of(avx2_hchacha20);
 }
 
 int main(void)
