@@ -173,14 +173,15 @@ TARGET static void mix_part(const struct aes_keys *keys, lane before, bool count
 	_Alignas(16) unsigned char buffer[16 + BATCH], *part = buffer + 16;
 
 	L_STORE(buffer, before);
-	for (size_t i = 0; i < n; i += 16)
-		L_STORE(part + i, L_LOAD(text + i));
+	for (size_t i = 0; i < BATCH; i += 16)
+		L_STORE(part + i, i < n ? L_LOAD(text + i) : L_ZERO());
 	modes_mix(keys, counts ? buffer : NULL, part, BATCH);
-	for (size_t i = 0; i < n; i += 16) {
+	for (size_t i = 0; i < n; i += 16)
 		L_STORE(text + i, L_LOAD(part + i));
+	/* Behind the text is what the next counters give. The compiler would leave the zeros out,
+	 * because nobody reads them. */
+	for (size_t i = 0; i < BATCH; i += 16)
 		L_STORE(part + i, L_ZERO());
-	}
-	/* The compiler would leave the zeros out, because nobody reads them. */
 	__asm__ volatile("" : : "r"(buffer) : "memory");
 }
 
