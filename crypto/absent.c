@@ -1,6 +1,6 @@
 /*
- * What stands in for ciphers that a build was made without (dist/without.mk). Weak: where the part is
- * there, its own functions win.
+ * What stands in for ciphers that a build was made without (dist/without.mk). Weak: where the part
+ * is there, its own functions win.
  */
 #include "crypto/stream.h"
 

@@ -1,6 +1,6 @@
 /*
- * Single blocks of AES, for the headers of SIP022 and SIP023. Nothing allocates; where the key is not
- * expanded beforehand, it is wiped.
+ * Single blocks of AES, for the headers of SIP022 and SIP023. Nothing allocates; where the key is
+ * not expanded beforehand, it is wiped.
  */
 #ifndef CRYPTO_AES_H
 #define CRYPTO_AES_H

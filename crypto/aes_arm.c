@@ -1,6 +1,6 @@
 /*
- * AES on the instructions that most 64-bit ARM CPUs have had since 2014. Compiled for a CPU that has
- * them (Makefile), so nothing here may run before available() has said so.
+ * AES on the instructions that most 64-bit ARM CPUs have had since 2014. Compiled for a CPU that
+ * has them (Makefile), so nothing here may run before available() has said so.
  */
 #include "crypto/lanes_128_arm.h"
 

@@ -22,8 +22,9 @@ struct aes_keys {
 /* Expand key[0..n) of 16, 24 or 32 bytes into a struct aes_keys. */
 void aes_common_expand(void *keys, const unsigned char *key, size_t n);
 
-/* --- GCM. The powers of H descend to H itself, so that those for any number of blocks at the end of
- * a text lie one after another; past them come zeros, for the lanes of a vector that have no block. */
+/* --- GCM. The powers of H descend to H itself, so that those for any number of blocks at the end
+ * of a text lie one after another; past them come zeros, for the lanes of a vector that have no
+ * block. */
 
 enum {
 	GCM_END = 20,  /* H is before it */
@@ -38,8 +39,8 @@ struct gcm {
 
 _Static_assert(sizeof(struct gcm) <= AEAD_CONTEXT, "AES key and powers do not fit");
 
-/* Expand key[0..n), with so many powers: those for a batch's blocks, a power of two, and one more for
- * the block of the lengths. */
+/* Expand key[0..n), with so many powers: those for a batch's blocks, a power of two, and one more
+ * for the block of the lengths. */
 void gcm_common_expand(struct gcm *gcm, const unsigned char *key, size_t n, unsigned powers);
 
 /* The hash of ad[0..n), the last block filled up with zeros. */
@@ -48,8 +49,8 @@ lane gcm_common_hash(const struct gcm *gcm, const unsigned char *ad, size_t n);
 /* --- Stream ciphers: struct block_cipher's functions */
 
 /* What a level adds: whole batches of text ^= key stream, which is the encryption of counters from
- * `counter` on that differ in their last four bytes only; or if that is NULL, of what stands 16 bytes
- * before in the text itself, which goes from its end to its beginning then. */
+ * `counter` on that differ in their last four bytes only; or if that is NULL, of what stands 16
+ * bytes before in the text itself, which goes from its end to its beginning then. */
 struct modes_width {
 	size_t batch; /* bytes */
 	void (*mix)(const struct aes_keys *keys, const unsigned char *counter, unsigned char *text,

@@ -1,6 +1,7 @@
 /*
- * AES on the CPU's instructions: blocks, and blocks of counters, encrypted VECTORS vectors at a time. A template: the file of a level includes one of lanes_*.h before it. No branch or
- * address depends on a key or on data.
+ * AES on the CPU's instructions: blocks, and blocks of counters, encrypted VECTORS vectors at a
+ * time. A template: the file of a level includes one of lanes_*.h before it. No branch or address
+ * depends on a key or on data.
  */
 #ifndef CRYPTO_AES_LANES_H
 #define CRYPTO_AES_LANES_H
@@ -42,8 +43,8 @@ INLINE void aes_last_round(vec x[VECTORS], const lane *key)
 #undef ACT
 }
 
-/* All rounds, once the first key has been added. Before the last their number is odd; two at a time save
- * half of what the compiler moves about between them. */
+/* All rounds, once the first key has been added. Before the last their number is odd; two at a time
+ * save half of what the compiler moves about between them. */
 INLINE void aes_rounds(vec x[VECTORS], const struct aes_keys *keys)
 {
 	const lane *key = keys->key + 1, *last = keys->key + keys->rounds;

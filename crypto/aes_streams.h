@@ -1,7 +1,7 @@
 /*
  * The stream ciphers over AES, once for each implementation of AES: the part of stream.c's table
- * that depends on the CPU. aes_levels is defined by the file of the architecture, aes_streams_x86.c,
- * aes_streams_arm.c or aes_streams_anycpu.c.
+ * that depends on the CPU. aes_levels is defined by the file of the architecture,
+ * aes_streams_x86.c, aes_streams_arm.c or aes_streams_anycpu.c.
  */
 #ifndef CRYPTO_AES_STREAMS_H
 #define CRYPTO_AES_STREAMS_H

@@ -1,5 +1,6 @@
 /*
- * AES with one block in a register: any x86-64 CPU since about 2010. Reached through the lists in gcm_x86.c and aes_streams_x86.c.
+ * AES with one block in a register: any x86-64 CPU since about 2010. Reached through the lists in
+ * gcm_x86.c and aes_streams_x86.c.
  */
 #include "crypto/lanes_128_x86.h"
 

@@ -56,9 +56,9 @@ struct half {
 	uint32_t left, right;
 };
 
-/* The subkeys of six rounds, so that a subkey is added to its half while the look-ups of the round before are
- * under way. `start` is that of rounds 1 and 2; `turn` takes each pair of rounds' away and adds that of the
- * next; behind the last there is a layer of FL. */
+/* The subkeys of six rounds, so that a subkey is added to its half while the look-ups of the round
+ * before are under way. `start` is that of rounds 1 and 2; `turn` takes each pair of rounds' away
+ * and adds that of the next; behind the last there is a layer of FL. */
 struct grand {
 	struct half start[2], turn[3][2], layer[2];
 };
@@ -161,8 +161,8 @@ static void encrypt(const void *schedule, const unsigned char *in, unsigned char
 		encrypt_some(schedule, in, out, 1);
 }
 
-/* Four values that subkeys are cut from, and where: two subkeys each, but the 5th and 6th of the short key's
- * second six rounds come from two (RFC 3713 2.2). */
+/* Four values that subkeys are cut from, and where: two subkeys each, but the 5th and 6th of the
+ * short key's second six rounds come from two (RFC 3713 2.2). */
 enum { KL, KR = 128, KA = 256, KB = 384, SOURCES = 4 };
 static const uint16_t cuts_short[] = { KL,	KA,	  KL + 15, KA + 15, KA + 30,
 				       KL + 45, KA + 45,  KA + 60, KL + 77, KL + 94,

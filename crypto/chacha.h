@@ -1,7 +1,7 @@
 /*
- * ChaCha-Poly1305 on the vectors of the CPU, where it has any: the implementations that aead.c chooses
- * from. chacha_levels is defined by the file of the architecture, chacha_x86.c, chacha_arm.c or
- * chacha_anycpu.c.
+ * ChaCha-Poly1305 on the vectors of the CPU, where it has any: the implementations that aead.c
+ * chooses from. chacha_levels is defined by the file of the architecture, chacha_x86.c,
+ * chacha_arm.c or chacha_anycpu.c.
  */
 #ifndef CRYPTO_CHACHA_H
 #define CRYPTO_CHACHA_H

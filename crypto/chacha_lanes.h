@@ -1,11 +1,11 @@
 /*
  * ChaCha-Poly1305 in vectors: a template, included by each file that is one width of one
- * architecture (crypto/chacha_x86.c, crypto/chacha_arm.c ...). It makes LANES blocks of key stream at
- * a time, one in each lane. 8, 12 and 20 rounds, short and long nonces go through the same code.
+ * architecture (crypto/chacha_x86.c, crypto/chacha_arm.c ...). It makes LANES blocks of key stream
+ * at a time, one in each lane. 8, 12 and 20 rounds, short and long nonces go through the same code.
  *
- * The including file includes what sums before it: crypto/poly1305_beside.h, which does so while key
- * stream is made, or crypto/poly1305_lanes.h or crypto/poly1305_plain.h, over text that is still in
- * the nearest cache.
+ * The including file includes what sums before it: crypto/poly1305_mul.h or crypto/poly1305_mulx.h,
+ * which do so while key stream is made, or crypto/poly1305_lanes.h or crypto/poly1305_plain.h, over
+ * text that is still in the nearest cache.
  *
  * The including file defines
  *	LANES		how many words of 32 bits make a vector; 1 where there are none
@@ -53,29 +53,24 @@ INLINE void quarter(words *x, unsigned a, unsigned b, unsigned c, unsigned d)
 	x[b] = ROTATE(x[b], 7);
 }
 
-/* feed: what is summed meanwhile, or NULL. */
+/* feed: what is summed meanwhile. */
 INLINE void permute(words x[16], unsigned rounds, struct feed *feed)
 {
 	for (; rounds > 0; rounds -= 2) {
 		quarter(x, 0, 4, 8, 12);
 		quarter(x, 1, 5, 9, 13);
-		if (feed)
-			feed_one(feed);
+		feed_one(feed);
 		quarter(x, 2, 6, 10, 14);
 		quarter(x, 3, 7, 11, 15);
-		if (feed)
-			feed_one(feed);
+		feed_one(feed);
 		quarter(x, 0, 5, 10, 15);
 		quarter(x, 1, 6, 11, 12);
-		if (feed)
-			feed_one(feed);
+		feed_one(feed);
 		quarter(x, 2, 7, 8, 13);
 		quarter(x, 3, 4, 9, 14);
-		if (feed)
-			feed_more(feed);
+		feed_more(feed);
 	}
-	if (feed)
-		feed_rest(feed);
+	feed_rest(feed);
 }
 
 struct stream {
@@ -151,7 +146,8 @@ INLINE void make_strip(struct stream *stream, unsigned char *to, const unsigned 
 	stream->start[12] += LANES;
 }
 
-/* to[0..STRIP) = from[0..STRIP) ^ the next strip of key stream; meanwhile text[0..n), as it was before, is summed. */
+/* to[0..STRIP) = from[0..STRIP) ^ the next strip of key stream; meanwhile text[0..n), as it was
+ * before, is summed. */
 static TARGET void stream_strip_fed(struct stream *stream, unsigned char *to,
 				    const unsigned char *from, struct mac *mac,
 				    const unsigned char *text, size_t n)
@@ -231,8 +227,8 @@ struct passage {
 	size_t unsummed;
 };
 
-/* The next strip, for text[0..n). The sum is over the sealed form, which when sealing is yet to come: it is the
- * one before that is summed meanwhile. */
+/* The next strip, for text[0..n). The sum is over the sealed form, which when sealing is yet to
+ * come: it is the one before that is summed meanwhile. */
 INLINE void pass_strip(struct passage *passage, unsigned char *to, const unsigned char *from,
 		       const unsigned char *text, size_t n)
 {

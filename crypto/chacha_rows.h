@@ -1,6 +1,7 @@
 /*
- * Two blocks of ChaCha with AVX2, a row of both in each vector: the part of crypto/chacha_lanes.h that serves
- * short texts and HChaCha. Eight blocks side by side take half as long again and four times as many instructions.
+ * Two blocks of ChaCha with AVX2, a row of both in each vector: the part of crypto/chacha_lanes.h
+ * that serves short texts and HChaCha. Eight blocks side by side take half as long again and four
+ * times as many instructions.
  */
 #ifndef CRYPTO_CHACHA_ROWS_H
 #define CRYPTO_CHACHA_ROWS_H
@@ -37,7 +38,8 @@ INLINE void rows_permute(words x[4], words start[4], const unsigned char *key,
 	}
 }
 
-/* If that suffices for n bytes of text behind the block that keys Poly1305: two blocks of key stream. */
+/* If that suffices for n bytes of text behind the block that keys Poly1305: two blocks of key
+ * stream. */
 static TARGET bool rows_stream(const unsigned char *key, const unsigned char last[16],
 			       unsigned rounds, size_t n, unsigned char to[2 * BLOCK])
 {

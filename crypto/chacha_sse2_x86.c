@@ -1,6 +1,6 @@
 /*
- * ChaCha-Poly1305, ChaCha20 and Salsa20 on any x86-64: four blocks at a time, and Poly1305 beside them.
- * Reached through aead.c's table and chacha_x86.c.
+ * ChaCha-Poly1305, ChaCha20 and Salsa20 on any x86-64: four blocks at a time, and Poly1305 beside
+ * them. Reached through aead.c's table and chacha_x86.c.
  */
 #include <emmintrin.h>
 

@@ -13,8 +13,8 @@ struct features {
 	unsigned leaf1_c, leaf7_b, leaf7_c;
 };
 
-/* Once: under a hypervisor each question takes as long as thousands of other instructions, and every
- * key asks. */
+/* Once: under a hypervisor each question takes as long as thousands of other instructions, and
+ * every key asks. */
 static struct features ask(void)
 {
 	static struct features f;

@@ -1,6 +1,6 @@
 /*
- * AES-GCM on the instructions of the CPU, where it has any: the implementations that aead.c prefers.
- * gcm_levels is defined by the file of the architecture, gcm_x86.c, gcm_arm.c or
+ * AES-GCM on the instructions of the CPU, where it has any: the implementations that aead.c
+ * prefers. gcm_levels is defined by the file of the architecture, gcm_x86.c, gcm_arm.c or
  * gcm_anycpu.c.
  */
 #ifndef CRYPTO_GCM_H

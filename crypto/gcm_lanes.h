@@ -178,8 +178,8 @@ INLINE lane both_lengths(size_t ad_len, size_t n)
 	return L_HALVES((uint64_t)ad_len * 8, (uint64_t)n * 8);
 }
 
-/* Encrypts or decrypts: the tag. A batch is hashed while key stream is made: for sealing the next one's,
- * as it must be encrypted by then, for opening its own. */
+/* Encrypts or decrypts: the tag. A batch is hashed while key stream is made: for sealing the next
+ * one's, as it must be encrypted by then, for opening its own. */
 TARGET static lane gcm_crypt(const struct gcm *gcm, lane start, const void *ad, size_t ad_len,
 			     unsigned char *text, size_t n, bool seals)
 {

@@ -15,7 +15,8 @@ void kdf_md5(const void *first, size_t first_len, const void *second, size_t sec
 /* EVP_BytesToKey, MD5, one round, no salt (as OpenSSL makes keys): key[0..n) from the password. */
 void kdf_password(const char *password, size_t password_len, unsigned char *key, size_t n);
 
-/* HKDF-SHA1 (RFC 5869) with info "ss-subkey" (SIP004: key derivation); key, salt and subkey are n <= 32 bytes. */
+/* HKDF-SHA1 (RFC 5869) with info "ss-subkey" (SIP004: key derivation); key, salt and subkey are n
+ * <= 32 bytes. */
 void kdf_subkey(const unsigned char *key, const unsigned char *salt, unsigned char *subkey,
 		size_t n);
 

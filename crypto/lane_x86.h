@@ -1,6 +1,6 @@
 /*
- * One block of AES in a register of x86-64, for the templates *_lanes.h: bytes in the order of memory,
- * numbers as they are, the low half first.
+ * One block of AES in a register of x86-64, for the templates *_lanes.h: bytes in the order of
+ * memory, numbers as they are, the low half first.
  */
 #ifndef CRYPTO_LANE_X86_H
 #define CRYPTO_LANE_X86_H

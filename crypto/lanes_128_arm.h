@@ -1,7 +1,8 @@
 /*
- * Vectors of one block on 64-bit ARM, for the templates *_lanes.h. See lane_x86.h and lanes_128_x86.h
- * for what each is. AESE adds its key before it does anything else, where x86 adds one at the end: it
- * gets none here, which costs an addition and leaves the pair of AESE and AESMC whole.
+ * Vectors of one block on 64-bit ARM, for the templates *_lanes.h. See lane_x86.h and
+ * lanes_128_x86.h for what each is. AESE adds its key before it does anything else, where x86 adds
+ * one at the end: it gets none here, which costs an addition and leaves the pair of AESE and AESMC
+ * whole.
  */
 #ifndef CRYPTO_LANES_128_ARM_H
 #define CRYPTO_LANES_128_ARM_H

@@ -1,6 +1,6 @@
 /*
- * Vectors of one block, for the templates aes_lanes.h, gcm_lanes.h and modes_lanes.h. One file of each level includes
- * one of the headers lanes_*.h.
+ * Vectors of one block, for the templates aes_lanes.h, gcm_lanes.h and modes_lanes.h. One file of
+ * each level includes one of the headers lanes_*.h.
  */
 #ifndef CRYPTO_LANES_128_X86_H
 #define CRYPTO_LANES_128_X86_H

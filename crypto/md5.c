@@ -1,6 +1,6 @@
 /*
- * See md5.h. Called by kdf.c, once for each key; so it is written to be small. Owns nothing; states and
- * what is computed from them are wiped.
+ * See md5.h. Called by kdf.c, once for each key; so it is written to be small. Owns nothing.
+ * md5_end() wipes the state, but not what compress() leaves on the stack and in registers.
  */
 #include "crypto/md5.h"
 

@@ -1,6 +1,6 @@
 /*
- * MD5 (RFC 1321). For what old peers prescribe, keys from passwords and those of rc4-md5; use it for
- * nothing new.
+ * MD5 (RFC 1321). For what old peers prescribe, keys from passwords and those of rc4-md5; use it
+ * for nothing new.
  */
 #ifndef CRYPTO_MD5_H
 #define CRYPTO_MD5_H

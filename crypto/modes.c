@@ -16,8 +16,8 @@
 
 enum { STRIP = 512 /* bytes of key stream made at a time */ };
 
-/* Sixteen bytes in one register where there are such registers: what was written by halves is read by
- * the whole block cipher only after a stall, which costs half as much as AES. */
+/* Sixteen bytes in one register where there are such registers: what was written by halves is read
+ * by the whole block cipher only after a stall, which costs half as much as AES. */
 typedef uint64_t pair __attribute__((vector_size(16)));
 
 /* text ^= mask */
@@ -42,7 +42,8 @@ static inline size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* A text in three parts: the end of a block that was begun before, whole blocks, the beginning of one. */
+/* A text in three parts: the end of a block that was begun before, whole blocks, the beginning of
+ * one. */
 struct parts {
 	size_t used, head, whole, tail;
 };

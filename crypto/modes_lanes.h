@@ -1,7 +1,8 @@
 /*
  * AES for the stream ciphers on the CPU's instructions: whole blocks of CTR and CFB, and single
- * blocks for the other modes. A template as gcm_lanes.h is; modes.c calls it. Here is what depends on
- * the width: where blocks do not wait for each other (CTR, opening CFB), a batch is encrypted at once.
+ * blocks for the other modes. A template as gcm_lanes.h is; modes.c calls it. Here is what depends
+ * on the width: where blocks do not wait for each other (CTR, opening CFB), a batch is encrypted at
+ * once.
  */
 #ifndef CRYPTO_MODES_LANES_H
 #define CRYPTO_MODES_LANES_H
@@ -11,8 +12,8 @@
 
 _Static_assert((int)BATCH <= AES_BATCH_MAX, "a batch fits into its buffer");
 
-/* CFB goes from the end to the beginning: what a block is added to is the encryption of the ciphertext
- * before it, which must still be there. */
+/* CFB goes from the end to the beginning: what a block is added to is the encryption of the
+ * ciphertext before it, which must still be there. */
 TARGET static void modes_mix(const struct aes_keys *keys, const unsigned char *block,
 			     unsigned char *text, size_t n)
 {

@@ -1,6 +1,6 @@
 /*
- * Poly1305 on machines that have no 128-bit products: the same functions as in crypto/poly1305.h, on
- * five limbs of 26 bits, whose products of 32 by 32 bits are summed up in 64. No branch and no
+ * Poly1305 on machines that have no 128-bit products: the same functions as in crypto/poly1305.h,
+ * on five limbs of 26 bits, whose products of 32 by 32 bits are summed up in 64. No branch and no
  * address depends on a secret.
  */
 #ifndef CRYPTO_POLY1305_32_H
@@ -48,7 +48,8 @@ static inline void poly1305_init(struct poly1305 *poly, const unsigned char key[
 		poly->pad[i] = get_u32le(key + 16 + 4 * i);
 }
 
-/* h *= r, for limbs of h below 2^27 and r5 = 5 r: what exceeds 130 bits returns five times below. */
+/* h *= r, for limbs of h below 2^27 + 2^6 and r5 = 5 r: what exceeds 130 bits returns five times
+ * below. */
 static inline void poly1305_multiply(uint32_t h[POLY1305_LIMBS], const uint32_t r[POLY1305_LIMBS],
 				     const uint32_t r5[POLY1305_LIMBS])
 {
@@ -67,7 +68,7 @@ static inline void poly1305_multiply(uint32_t h[POLY1305_LIMBS], const uint32_t 
 	for (unsigned i = 0; i < POLY1305_LIMBS; i++) {
 		d[i] += carry;
 		h[i] = (uint32_t)d[i] & mask;
-		carry = (uint32_t)(d[i] >> 26); /* the last, without factors of r5, below 2^30 */
+		carry = (uint32_t)(d[i] >> 26); /* the last, without factors of r5, below 2^29.1 */
 	}
 	h[0] += carry * 5;
 	h[1] += h[0] >> 26;

@@ -1,9 +1,9 @@
 /*
- * Poly1305 on x86-64 beside ChaCha in vectors: the part of crypto/chacha_lanes.h that sums. The vector units are
- * busy with the key stream and the integer units are not, so the sum is made block after block between the
- * quarter rounds, and takes hardly longer than the key stream alone. A sum in vectors, after it, would be faster
- * by itself, and the two together slower. The including file says how a block is summed, by including
- * crypto/poly1305_mulx.h or crypto/poly1305_mul.h as well.
+ * Poly1305 on x86-64 beside ChaCha in vectors: the part of crypto/chacha_lanes.h that sums. The
+ * vector units are busy with the key stream and the integer units are not, so the sum is made block
+ * after block between the quarter rounds, and takes hardly longer than the key stream alone. A sum
+ * in vectors, after it, would be faster by itself, and the two together slower. The including file
+ * says how a block is summed, by including crypto/poly1305_mulx.h or crypto/poly1305_mul.h as well.
  */
 #ifndef CRYPTO_POLY1305_BESIDE_H
 #define CRYPTO_POLY1305_BESIDE_H
@@ -21,18 +21,20 @@ struct mac {
 	struct beside_key key;
 };
 
-/* A sum on its way: h0 + 2^64 h1 + 2^128 h2 + over, where h2 is at most three. What exceeded 130 bits is
- * the last word to be known, and is added after the next block is: that shortens the chain. */
+/* A sum on its way: h0 + 2^64 h1 + 2^128 h2 + over, where h2 is at most three, or four where over
+ * is 0: at most six once the next block is added. What exceeded 130 bits is the last word to be
+ * known, and is added after the next block is: that shortens the chain. */
 struct beside {
 	uint64_t h0, h1, h2, over;
 };
 
-/* sum = (sum + block) * r, as poly1305_step(): from crypto/poly1305_mulx.h or crypto/poly1305_mul.h. */
+/* sum = (sum + block) * r, as poly1305_step(): from crypto/poly1305_mulx.h or
+ * crypto/poly1305_mul.h. */
 INLINE void beside_step(struct beside *sum, const struct beside_key *key,
 			const unsigned char *block);
 
-/* What is summed while a strip is made: a block after each of three quarters of a double round, so many after
- * the last quarter, and the rest after the last round. A short text is all rest. */
+/* What is summed while a strip is made: a block after each of three quarters of a double round, so
+ * many after the last quarter, and the rest after the last round. A short text is all rest. */
 struct feed {
 	struct beside sum;
 	const struct beside_key *key;

@@ -1,6 +1,6 @@
 /*
- * Poly1305 in plain C: the part of crypto/chacha_lanes.h that sums, where there are no vectors. Block
- * after block, by the widest products that the compiler has.
+ * Poly1305 in plain C: the part of crypto/chacha_lanes.h that sums, where there are no vectors.
+ * Block after block, by the widest products that the compiler has.
  */
 #ifndef CRYPTO_POLY1305_PLAIN_H
 #define CRYPTO_POLY1305_PLAIN_H

@@ -1,5 +1,6 @@
 /*
- * See random.h. The kernel is asked as libsodium asks it, which ends the program where nobody answers.
+ * See random.h. The kernel is asked as libsodium asks it, which ends the program where nobody
+ * answers.
  */
 #include "crypto/random.h"
 

@@ -1,7 +1,7 @@
 /*
  * SHA-1 and HMAC-SHA1; the blocks scalar, or with instructions that the CPU has for them. Called by
- * kdf.c for each handshake and each datagram of SIP004. Owns nothing; states and everything computed
- * from keys on the way are wiped.
+ * kdf.c for each handshake and each datagram of SIP004. Owns nothing; states and everything
+ * computed from keys on the way are wiped.
  */
 #include "crypto/sha1.h"
 

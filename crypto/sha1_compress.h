@@ -1,6 +1,6 @@
 /*
- * Between sha1.c and the instructions for SHA-1 that a CPU may have (sha1_x86.c; sha1_anycpu.c where
- * we use none).
+ * Between sha1.c and the instructions for SHA-1 that a CPU may have (sha1_x86.c; sha1_anycpu.c
+ * where we use none).
  */
 #ifndef CRYPTO_SHA1_COMPRESS_H
 #define CRYPTO_SHA1_COMPRESS_H
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Work a block into h, if there are such instructions. False: there are none, and nothing was done. */
+/* Work a block into h, if there are such instructions. False: there are none, nothing is done. */
 bool sha1_compress_fast(uint32_t h[5], const unsigned char block[SHA1_BLOCK]);
 
 /* The same without them. */

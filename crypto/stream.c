@@ -32,9 +32,9 @@ static const struct stream_kind nothing = {
 	.decrypt = change_nothing,
 };
 
-/* All but those over AES. The keys of the last two encrypt nothing: of `table`, the first 8 bytes of the password's MD5, which
- * are those of every key made from it, choose the permutation; `none` has a key so that the times
- * which hang on it are not everybody's. */
+/* All but those over AES. The keys of the last two encrypt nothing: of `table`, the first 8 bytes
+ * of the password's MD5, which are those of every key made from it, choose the permutation; `none`
+ * has a key so that the times which hang on it are not everybody's. */
 static const struct stream methods[] = {
 	{ "rc4-md5", 16, 16, &stream_rc4_md5, NULL },
 	{ "rc4-md5-6", 16, 6, &stream_rc4_md5, NULL },

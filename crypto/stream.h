@@ -88,7 +88,7 @@ static inline bool stream_built(const struct stream *stream)
 	return !stream->cipher || stream->cipher->expand;
 }
 
-/* Bytes of the expanded key; aligned as malloc() does, never moved, wiped by its owner. May be 0. */
+/* Bytes of the expanded key; aligned as malloc() does, never moved, wiped by its owner; or 0. */
 static inline size_t stream_schedule(const struct stream *stream)
 {
 	return stream->cipher ? stream->cipher->schedule : stream->kind->schedule;

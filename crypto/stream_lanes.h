@@ -1,7 +1,7 @@
 /*
- * ChaCha20 and Salsa20 as streams (crypto/stream_words.h), by the lanes of crypto/chacha_lanes.h: the
- * rest of the template, included after it. Where an architecture has several widths, the including file
- * defines
+ * ChaCha20 and Salsa20 as streams (crypto/stream_words.h), by the lanes of crypto/chacha_lanes.h:
+ * the rest of the template, included after it. Where an architecture has several widths, the
+ * including file defines
  *	STREAM(name)	what the function of stream_words.h is called in this width
  */
 #ifndef CRYPTO_STREAM_LANES_H

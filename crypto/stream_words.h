@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* text[0..n) ^= the stream that a key of 32 bytes and the nonce name, from byte `skip` < 64 of block
- * number `block` on. */
+/* text[0..n) ^= the stream that a key of 32 bytes and the nonce name, from byte `skip` < 64 of
+ * block number `block` on. */
 void chacha20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
 		  size_t skip, unsigned char *text, size_t n);
 void salsa20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,

@@ -1,5 +1,6 @@
 /*
- * AES with two blocks in a register: CPUs since about 2020. Reached through the lists in gcm_x86.c and aes_streams_x86.c.
+ * AES with two blocks in a register: CPUs since about 2020. Reached through the lists in gcm_x86.c
+ * and aes_streams_x86.c.
  */
 #include "crypto/lanes_256_x86.h"
 

@@ -1,5 +1,6 @@
 /*
- * AES with four blocks in a register: CPUs with AVX-512. Reached through the lists in gcm_x86.c and aes_streams_x86.c.
+ * AES with four blocks in a register: CPUs with AVX-512. Reached through the lists in gcm_x86.c and
+ * aes_streams_x86.c.
  */
 #include "crypto/lanes_512_x86.h"
 

@@ -1,6 +1,7 @@
 /*
- * Vectors of words of 32 bits and of elements of 64, as crypto/chacha_lanes.h and what sums for it write them; of
- * one lane, words by themselves. LANES and TARGET are as chacha_lanes.h describes them.
+ * Vectors of words of 32 bits and of elements of 64, as crypto/chacha_lanes.h and what sums for it
+ * write them; of one lane, words by themselves. LANES and TARGET are as chacha_lanes.h describes
+ * them.
  */
 #ifndef CRYPTO_WORD_LANES_H
 #define CRYPTO_WORD_LANES_H

@@ -1,6 +1,6 @@
 /*
- * In the place of musl's, which read numbers from strings as scanf() does from files. Linked into static
- * executables.
+ * In the place of musl's, which read numbers from strings as scanf() does from files. Linked into
+ * static executables.
  */
 #include <errno.h>
 #include <limits.h>

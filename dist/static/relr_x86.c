@@ -1,8 +1,8 @@
 /*
  * The way into a static executable whose relative relocations are packed (DT_RELR): musl applies
- * them itself from 1.2.4 on, and the distribution's is older. Ours are nearly all of that kind, three
- * quarters of what is left of them in the file otherwise. Entered by the kernel; goes on to musl's own
- * beginning. Linked in place of `_start` for x86-64 (Makefile).
+ * them itself from 1.2.4 on, and the distribution's is older. Ours are nearly all of that kind,
+ * three quarters of what is left of them in the file otherwise. Entered by the kernel; goes on to
+ * musl's own beginning. Linked in place of `_start` for x86-64 (Makefile).
  *
  * Nothing is relocated yet: no global data may be touched that holds an address, nothing called.
  */

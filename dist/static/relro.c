@@ -1,7 +1,7 @@
 /*
  * What only relocation writes, tables of functions and texts above all, is read-only from then on
- * (PT_GNU_RELRO): a dynamic linker sees to it, musl's beginning of a static executable does not. Linked into
- * those alone (Makefile), and run before main().
+ * (PT_GNU_RELRO): a dynamic linker sees to it, musl's beginning of a static executable does not.
+ * Linked into those alone (Makefile), and run before main().
  */
 #include <elf.h>
 #include <link.h>

@@ -1,6 +1,7 @@
 /*
- * In the place of musl's: a heap, in place and without recursion, so never slower than n log n. What is
- * sorted already, as published lists of networks are, is only looked at. Linked into static executables.
+ * In the place of musl's: a heap, in place and without recursion, so never slower than n log n.
+ * What is sorted already, as published lists of networks are, is only looked at. Linked into static
+ * executables.
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 #!/bin/sh
 # tight_ld.sh GCC: GNU ld's own linker script for a static PIE, but without the padding in the file
 # between its segments. The page that holds the end of one and the beginning of the next is mapped
-# once for each; what may be written or executed stays the same. Relocated data, read-only later, has a
-# segment of its own, and what is left of its last page is there in memory only.
+# once for each, with the rights of each: so less than a page of headers and of read-only data can be
+# executed as well, and the page of .data begins with what the file has of the end of relocated data, from
+# before it was relocated. Nothing that is executed or read-only can be written. Relocated data, read-only
+# later, has a segment of its own, and what is left of its last page is there in memory only.
 set -eu
 script=$("$1" -static-pie -nostdlib -Wl,-z,relro,-z,now,-z,separate-code,--verbose -o /dev/null -x c /dev/null 2>/dev/null |
 	sed '1,/^=====/d; /^=====/,$d')
