@@ -134,3 +134,13 @@ def test_unknown_key(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"server": "192.0.2.1:1", "password": "x", "passwrod": "y"}))
     status, _, err = url("-c", tmp_path / "config.json")
     assert status == 0 and "key 'passwrod' is not known" in err
+
+
+def test_what_cannot_be_read(tmp_path):
+    """A directory can be opened, but not be read: that is no end of a list."""
+    directory = os.open(tmp_path, os.O_RDONLY)
+    try:
+        done = subprocess.run([kit.BUILD / "ss-url", "-"], stdin=directory, capture_output=True, text=True, timeout=10)
+    finally:
+        os.close(directory)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "ss-url: cannot read standard input: Is a directory\n")
