@@ -180,6 +180,26 @@ static void test_alarm(void **state)
 	reactor_turn(0);
 }
 
+/* It rings no later than the timer is due, however long the turn took that wanted it. */
+static void test_alarm_after_a_long_turn(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		reactor_close();
+		assert_int_equal(reactor_open(), 0);
+
+		struct owner *o = owner_pair();
+		reactor_after(&o->timer, 3000);
+		for (uint64_t began = clock_ms(); clock_ms() - began < 60;)
+			; /* whatever it does */
+		say(o->peer, "x");
+		reactor_turn(-1);
+		assert_true(alarm_rings_in() <= 3000 - 60);
+		owner_close(o);
+		reactor_turn(0);
+	}
+}
+
 static void again_twice(struct owner *o)
 {
 	if (o->fires < 3)
@@ -355,6 +375,7 @@ int main(void)
 		reactor_test(test_near_and_far),
 		reactor_test(test_no_descriptor_for_an_alarm),
 		reactor_test(test_alarm),
+		reactor_test(test_alarm_after_a_long_turn),
 		reactor_test(test_timer_again),
 		reactor_test(test_timer_forgets_woken),
 		reactor_test(test_clock),
