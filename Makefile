@@ -224,15 +224,16 @@ $(L)/libcmocka.a $(L)/libreference.a: $(L)/libsodium.a
 endif
 
 .PHONY: static static-musl san
+own_b := $(if $(filter command,$(firstword $(origin B))),yes)
 san:
 	@$(MAKE) FLAVOUR=san all
 static:
 	@$(MAKE) FLAVOUR=static all
-	@sh tests/structure/is_static.sh build/static/ss
+	@sh tests/structure/is_static.sh $(if $(own_b),$(B),build/static)/ss
 static-musl:
 	$(if $(hosted),$(error no executable is static on $(TARGET): make cross-check TARGETS=$(TARGET)))
 	@$(MAKE) FLAVOUR=musl all
-	@sh tests/structure/is_static.sh build/$(or $(TARGET),musl)/ss $(size_max)
+	@sh tests/structure/is_static.sh $(if $(own_b),$(B),build/$(or $(TARGET),musl))/ss $(size_max)
 
 # What each object costs there, ours and the libraries': the same link once more, with a map.
 .PHONY: size size-of
