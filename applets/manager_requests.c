@@ -91,6 +91,8 @@ static void remove_port(struct manager *m, const struct json *object)
 
 static const char elsewhere[] =
 	"this port has a server of its own: add it again with the users it is to have";
+static const char without_users[] =
+	"this port has no users but whoever has its key: add it again with those it is to have";
 
 static void add_user(struct manager *m, const struct json *object)
 {
@@ -103,6 +105,8 @@ static void add_user(struct manager *m, const struct json *object)
 		refuse(m, "it needs the server_port of a port that is there, name and password");
 	} else if (port->server) {
 		refuse(m, elsewhere);
+	} else if (!port->service.key.users) {
+		refuse(m, without_users);
 	} else if (secret_psk(port->method, text, strlen(text), key, &reason) < 0) {
 		refuse(m, reason.text);
 	} else if (!sodium_memcmp(key, port->service.key.key, port->service.key.key_len)) {
@@ -123,6 +127,8 @@ static void remove_user(struct manager *m, const struct json *object)
 		refuse(m, "it needs a server_port and a name");
 	else if (port && port->server)
 		refuse(m, elsewhere);
+	else if (port && !port->service.key.users)
+		refuse(m, without_users);
 	else
 		say_result(m, ports_remove_user(m->ports, number, name));
 }

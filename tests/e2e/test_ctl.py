@@ -57,6 +57,18 @@ def test_users(stage, address):
     assert [user["name"] for user in one["users"]] == ["bob"]
 
 
+@pytest.mark.parametrize("command", ["add_user", "remove_user"])
+def test_a_port_without_users(stage, command):
+    """Nobody can be let in: the manager's log says why."""
+    from test_users import METHOD, key
+
+    program, ask = manager.start(stage)
+    port = kit.free_port()
+    assert ask.add(port, key(0), method=METHOD) == "ok"
+    assert ctl("-a", ask.address, command, port, "alice", given=key(2) + "\n").returncode == 1
+    kit.eventually(lambda: "this port has no users" in program.log(), program.log)
+
+
 def test_refused(address):
     done = ctl("-a", address, "add", 8001, "password=x", "method=rot13")
     assert done.returncode == 1 and done.stdout == "err\n"
