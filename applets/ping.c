@@ -161,6 +161,8 @@ static void choose_target(struct ping *ping, const struct settings *settings)
 
 	if (ping->target.type)
 		return;
+	if (ping->web)
+		die("-w wants to know which web server: -L HOST:PORT");
 	if (ping->server_side && settings->nameserver &&
 	    nameservers_list(&names, settings->nameserver) == 0 && names.count)
 		endpoint_from_address(&ping->target, &names.servers[0].address,

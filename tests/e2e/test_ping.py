@@ -91,6 +91,11 @@ def test_a_name(stage, ping):
     assert re.search(f": look-up {TIME}, answer of ", udp)
 
 
+def test_a_web_server_is_named(stage, ping):
+    status, out, err = ping(client(stage.server()), "-w", target=None)
+    assert status != 0 and "-L HOST:PORT" in err
+
+
 def test_web_server(stage, ping):
     server = stage.server()
     target = stage.target(lambda conn: conn.sendall(b"HTTP/1.0 200 OK\r\n\r\n") or conn.recv(100))
