@@ -90,10 +90,11 @@ def forwarders(results):
 
 def circumstances(told):
     head = told["circumstances"]
+    fewer = f" ({head['fewer rounds']})" if "fewer rounds" in head else ""
     command = re.sub(r" --out \S+", "", head["command"])  # which says nothing, but where somebody keeps things
     return [f"`{command}`, {head['at']}, commit {head['commit']}: {head['processor']}, "
             f"{head['processors']} processors ({head['instructions']}), {head['system']}, {head['congestion control']}; "
-            f"rounds: {head['rounds']}, load {head['load at the start']} before and {head['load at the end']} after.", ""]
+            f"rounds: {head['rounds']}{fewer}, load {head['load at the start']} before and {head['load at the end']} after.", ""]
 
 
 def block(told):
