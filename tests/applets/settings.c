@@ -400,9 +400,8 @@ static void test_wrong_values(void **state)
 		"{\"socks_auth\": [{\"user\": \"u\", \"password\": \"p\"},\n {\"user\": \"u\"}]}",
 		"f.json:2:2: key 'socks_auth' needs a 'password' of 1 to 255 bytes here");
 	refuses(PROGRAM_LOCAL, "{\"tcp_congestion\": \"no-such\"}",
-		"f.json:1:2: key 'tcp_congestion' must be 'system' or what its kernel lets us "
-		"have, "
-		"not 'no-such'");
+		"f.json:1:2: key 'tcp_congestion' must be 'system' or what this kernel "
+		"has, not 'no-such'");
 	refuses(PROGRAM_LOCAL, "{\"dscp\": 64}",
 		"f.json:1:2: key 'dscp' must be EF, CS0 to CS7, AF11 to AF43 or a number up to "
 		"0x3f, not '64'");
