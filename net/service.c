@@ -426,8 +426,6 @@ void service_hand_over(struct service *from, struct service *to, bool datagrams)
 	uint8_t *gave = datagrams ? &from->datagram_count : &from->listener_count;
 	uint8_t *got = datagrams ? &to->datagram_count : &to->listener_count;
 
-	if (!datagrams && timer_pending(&from->pause))
-		end_pause(from);
 	*has = *had;
 	*got = *gave;
 	*had = NULL;
