@@ -143,7 +143,7 @@ static int answered(int status, const char *name)
 	return status != 0 || file_answered(name) ? status : 1;
 }
 
-static int choose(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	const struct applet *applet;
 	const char *slash;
@@ -159,9 +159,4 @@ static int choose(int argc, char **argv)
 		return answered(command(argc, argv), "shadowsocks");
 	process_name(applet->name);
 	return answered(run(applet, argc - 1, argv + 1), applet->name);
-}
-
-int main(int argc, char **argv)
-{
-	return choose(argc, argv);
 }
