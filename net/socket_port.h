@@ -12,8 +12,9 @@
  * descriptor of the caller's, is open; -1: this system has nothing like it. 0, or -1 with errno. */
 int socket_port_choose(bool v6, struct endpoint *loopback, int *hold);
 
-/* Does a socket listen there (`udp`: receive), or on any address of the port? By the table of the
- * kernel, or, where that cannot be read, because bind() fails; for a name: on any address. */
+/* Does a socket listen there (`udp`: receive), or on any address of the port? For TCP by the table
+ * of the kernel; for UDP, or where that cannot be read, because bind() fails, which takes the port
+ * for a moment if it is free. For a name: on any address. */
 bool socket_port_used(const struct endpoint *at, bool udp);
 
 #endif
