@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 18, EVENTS = 256, ASK = 100, WARM = 3, STALL = 5000000 /* ns */, PATIENCE = 10 /* s */ };
@@ -391,5 +392,6 @@ int main(int argc, char **argv)
 		run_ping((unsigned)atoi(argv[4]), strtoull(argv[5], NULL, 10) * 1000000);
 	}
 	kill(child, SIGKILL);
+	waitpid(child, NULL, 0); /* the port is free for the next one then */
 	return 0;
 }

@@ -21,7 +21,7 @@ import bench
 import claims
 import contestants
 import page
-from results import Results
+from results import Results, stolen
 from sections import SECTIONS
 
 METHODS = ("aes-128-gcm,aes-256-gcm,chacha20-ietf-poly1305,2022-blake3-aes-256-gcm,aes-256-cfb,aes-256-ctr,"
@@ -30,7 +30,7 @@ UDP_METHODS = "aes-256-gcm,chacha20-ietf-poly1305,2022-blake3-aes-256-gcm"
 ACCOUNT_METHODS = "aes-256-gcm,chacha20-ietf-poly1305"
 QUICK = {"rounds": 1, "bulk": "-n 24M", "account": "-n 24M", "methods": "aes-256-gcm",
          "udp_methods": "aes-256-gcm", "account_methods": "aes-256-gcm", "total": 200,
-         "exchanges": 20, "ping_ms": 200, "ping_rounds": 1, "patience": 1, "connections": "20,100", "udp_ms": 100, "starts": 1, "worker_mib": 2}
+         "ping_ms": 200, "ping_rounds": 1, "patience": 1, "connections": "20,100", "udp_ms": 100, "starts": 1, "worker_mib": 2}
 
 
 def words(text):
@@ -52,9 +52,8 @@ def parse():
     add("--bulk", default="-t 1", help="how long an iperf3 runs: -t SECONDS or -n BYTES")
     add("--streams", default="1,8", help="of iperf3")
     add("--total", type=int, default=4000, help="short connections in all")
-    add("--exchanges", type=int, default=300, help="of a ping-pong, at most")
     add("--ping-ms", type=int, default=300, help="of a ping-pong, at most")
-    add("--ping-rounds", type=int, default=25, help="of each ping-pong")
+    add("--ping-rounds", type=int, default=300, help="of each ping-pong of a small size")
     add("--patience", type=int, default=5, help="seconds that programs have to close what they held")
     add("--connections", default="1000,9900", help="held for memory; two descriptors each")
     add("--udp-ms", type=int, default=500, help="of a load of datagrams")
@@ -94,6 +93,7 @@ def head(results):
     return {
         "command": " ".join(["tests/bench/report.py", *sys.argv[1:]]), "at": time.strftime("%Y-%m-%d %H:%M %Z"),
         **bench.facts(), "load at the end": f"{os.getloadavg()[0]:.1f}", "contestants": versions, "tools": iperf3,
+        "the host gave to others": f"{stolen(results.taken):.1f} % of the processors' time",
         "rounds": results.options.rounds, "commit": commit(), **results.ended,
     }
 

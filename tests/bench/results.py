@@ -3,6 +3,8 @@ disturbs all of them, and in another order each round, so that nobody always com
 still be busy.
 
 A result is one contestant with one load of one method: samples, of which the medians count, or why there are none.
+Where the machine is a virtual one, its host may give the processors to others meanwhile, for milliseconds: such a
+round counts only if there are not enough others.
 """
 import contextlib
 import random
@@ -22,10 +24,32 @@ class Failed(Exception):
 THEIR_FAULTS = (Failed, OSError, AssertionError, ValueError, subprocess.SubprocessError)
 
 
+STOLEN = 1.0  # percent of the processors' time; below it a round counts as calm
+
+
+def taken():
+    """Ticks so far that the host gave to others, and all ticks, of all processors."""
+    with open("/proc/stat") as file:
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    return ticks[7], sum(ticks)
+
+
+def stolen(since):
+    """Percent of the processors' time."""
+    others, all_of_it = (now - was for now, was in zip(taken(), since))
+    return 100 * others / all_of_it if all_of_it else 0
+
+
+def calm(rounds, samples_of=lambda sample: [sample]):
+    """Those that were not disturbed, if they are half of them at least; else all."""
+    found = [one for one in rounds if all(sample.get("stolen", 0) < STOLEN for sample in samples_of(one))]
+    return found if 2 * len(found) >= len(rounds) else rounds
+
+
 class Results:
     def __init__(self, options, tools, peers):
         self.options, self.tools, self.peers = options, tools, peers
-        self.began = time.monotonic()
+        self.began, self.taken = time.monotonic(), taken()
         self.rows, self.commands, self.notes, self.ended, self.broken, self.absent = {}, {}, {}, {}, [], []
 
     def row(self, section, method, load, name):
@@ -73,8 +97,8 @@ class Results:
 
     def of_another(self, key, section, method, load, name, other):
         """The median of the ratios of the rounds in which both took part: what disturbs a round counts little."""
-        pairs = zip(self.samples(section, method, load, name), self.samples(section, method, load, other))
-        return bench.median([one[key] / another[key] for one, another in pairs])
+        pairs = list(zip(self.samples(section, method, load, name), self.samples(section, method, load, other)))
+        return bench.median([one[key] / another[key] for one, another in calm(pairs, samples_of=list)])
 
     def tables(self, section):
         """(method, load) in the order in which they were measured."""
@@ -82,7 +106,8 @@ class Results:
 
 
 def medians(samples):
-    """Of each figure, over the samples that have it."""
+    """Of each figure, over the calm samples that have it."""
+    samples = calm(samples)
     keys = [key for sample in samples for key, value in sample.items() if isinstance(value, (int, float))]
     return {key: bench.median([sample[key] for sample in samples if key in sample]) for key in dict.fromkeys(keys)}
 
@@ -149,8 +174,10 @@ def contest(results, section, method, loads, peers, start, measure, rounds=None)
                     break
                 names = [name for name in names if number < rounds_of(results, method, name, rounds)]
                 for name in random.Random(number).sample(names, len(names)):
+                    since = taken()
                     try:
-                        results.add(section, method, load, name, measure(chains[name], *arguments))
+                        sample = measure(chains[name], *arguments)
+                        results.add(section, method, load, name, sample | {"stolen": stolen(since)})
                     except THEIR_FAULTS as error:
                         results.failed(section, method, load, name, error)
                         names.remove(name)

@@ -9,7 +9,8 @@
  *     udp_load PORT clients BYTES COUNT MILLISECONDS
  *
  * COUNT clients, each with one datagram under way; the next ones leave when all are back or 100 ms
- * are over.
+ * are over. They have the same ports each time, below those that systems give to sockets: programs keep
+ * what they opened for a client, and new ones each time would use up the system's.
  *
  * With a port of 0 the datagrams go to the target itself; with TARGET, the target's port, PORT is a tunnel to
  * it and no SOCKS5 server. Prints how many came back, how many were
@@ -28,20 +29,29 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { HEAD = 10, BURST = 64, BYTES_MAX = 65507, BUFFER = 4 << 20, EVENTS = 256, SLACK = 100 /* ms */ };
+enum { HEAD = 10, BURST = 64, BYTES_MAX = 65507, BUFFER = 4 << 20, EVENTS = 256, SLACK = 100 /* ms */, CLIENTS = 8000 /* their first port */ };
 
 static unsigned char in[BURST][2048 + HEAD], *pattern;
 static struct mmsghdr messages[BURST];
 static struct iovec iov[BURST];
 static struct sockaddr_in names[BURST];
 
-static int open_socket(uint16_t port)
+/* At this port or, if it is somebody's and `or_next` is set, at one of those behind it, which it then is. */
+static int open_at(uint16_t *port, bool or_next)
 {
-	struct sockaddr_in at = loopback(port);
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = BUFFER;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = BUFFER, bound = -1;
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0)
+	if (fd < 0)
 		err(1, "socket");
+	for (;; ++*port) {
+		struct sockaddr_in at = loopback(*port);
+
+		bound = bind(fd, (struct sockaddr *)&at, sizeof at);
+		if (bound == 0 || errno != EADDRINUSE || !or_next || *port == UINT16_MAX)
+			break;
+	}
+	if (bound < 0)
+		err(1, "port %u", *port);
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 	return fd;
 }
@@ -77,7 +87,7 @@ static void echo(int fd)
 
 static uint16_t start_target(uint16_t port)
 {
-	int fd = open_socket(port);
+	int fd = open_at(&port, false);
 	struct sockaddr_in at;
 	socklen_t len = sizeof at;
 
@@ -161,7 +171,8 @@ static int take_some(int fd, int flags)
 
 static void run_window(int window, uint64_t end)
 {
-	int fd = open_socket(0), out = 0;
+	uint16_t any = 0;
+	int fd = open_at(&any, false), out = 0;
 
 	while (microseconds() < end) {
 		struct pollfd look = { .fd = fd, .events = POLLIN };
@@ -190,11 +201,12 @@ static void run_window(int window, uint64_t end)
 static void run_clients(int count, uint64_t end)
 {
 	int ep = epoll_create1(0), *fds = calloc((size_t)count, sizeof *fds);
+	uint16_t port = CLIENTS;
 
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++, port++) {
 		struct epoll_event event = { .events = EPOLLIN };
 
-		event.data.fd = fds[i] = open_socket(0);
+		event.data.fd = fds[i] = open_at(&port, true);
 		epoll_ctl(ep, EPOLL_CTL_ADD, fds[i], &event);
 	}
 	while (microseconds() < end) {

@@ -16,7 +16,7 @@ import contestants  # noqa: E402
 import page  # noqa: E402
 import costs  # noqa: E402
 import readme  # noqa: E402
-from results import Failed, Results, contest  # noqa: E402
+from results import Failed, Results, contest, stolen  # noqa: E402
 from sections import SECTIONS, account, memory  # noqa: E402
 
 pytestmark = pytest.mark.ours
@@ -146,6 +146,26 @@ def test_claims_compare_round_by_round():
     assert row["value"] == pytest.approx(0.9) and row["holds"]
     row = judged["ours: 1000 x 5 KB, rate of the best peer's"]
     assert row["value"] == pytest.approx(1 / 0.9) and row["holds"]
+
+
+def test_rounds_of_which_the_host_took_a_part_do_not_count():
+    """Not even in a ratio, if the other one was disturbed; but all do if most were."""
+    found = results()
+    for who, rounds in (("ours", ((1, 0), (9, 30), (1, 0), (1, 0))), ("b", ((2, 0), (2, 0), (2, 0), (50, 2)))):
+        for took, part in rounds:
+            found.add("ping", "m", "1 KB", who, {"p50": took, "longest": took, "stolen": part})
+    key = ("ping", "m", "1 KB")
+    assert {who: row["longest"] for who, row in found.figures(*key).items()} == {"ours": 1, "b": 2}
+    assert found.of_another("p50", *key, "ours", "b") == 0.5
+    for _ in range(4):
+        found.add(*key, "ours", {"p50": 7, "longest": 7, "stolen": 99})
+    assert found.figures(*key)["ours"]["longest"] == 7
+
+
+def test_what_the_host_takes_is_seen(monkeypatch):
+    ticks = iter(((10, 1000), (13, 1100)))
+    monkeypatch.setattr("results.taken", lambda: next(ticks))
+    assert stolen(next(ticks)) == 3
 
 
 def test_without_peers_there_is_nothing_to_compare():
