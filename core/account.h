@@ -18,12 +18,13 @@ struct account {
 };
 
 /* Find the user called `who`, or with the number `who`. A number without an entry is a user whose
- * only group has the same number: an empty root has no files. 0, -1 nobody or a file cannot be
- * read to its end, -2 more groups than
- * fit: the account is filled with as many as do. Allocates while it reads. */
+ * only group has the same number: an empty root has no files. 0; -1: nobody, or a file cannot be
+ * read to its end; -2: more groups than fit, the account is filled with as many as do. Allocates
+ * while it reads. */
 int account_find(struct account *account, const char *who, const char *passwd, const char *group);
 
-/* The home directory of the user with this number, allocated; NULL: there is no entry, or it cannot be read. */
+/* The home directory of the user with this number, allocated; NULL: there is no entry, or it cannot
+ * be read. */
 char *account_home(uid_t uid, const char *passwd);
 
 #endif

@@ -160,8 +160,8 @@ void chain_return(struct block_pool *pool, struct chain *chain)
 
 void block_trim(struct block_pool *pool, uint32_t keep)
 {
-	/* The bottom of the stack is what was not needed for longest. Where pages are larger than blocks
-	 * nothing is given back. */
+	/* The bottom of the stack is what was not needed for longest. Where pages are larger than
+	 * blocks nothing is given back. */
 	while (pool->free_count - pool->cold > keep)
 		pages_drop(pool->base + (size_t)pool->free[pool->cold++] * BLOCK_SIZE, BLOCK_SIZE);
 }

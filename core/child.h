@@ -44,11 +44,12 @@ struct child {
  * After reactor_open(). */
 int child_start(struct child *child, char *const *argv, char *const *environment);
 
-/* Ask it and its group to end, and end them after CHILD_GRACE. ended() follows, from the reactor. */
+/* Ask it and its group to end, and end them after CHILD_GRACE. ended() follows, from the
+ * reactor. */
 void child_stop(struct child *child);
 
-/* Stop all, and wait until they have ended; ended() is not called. The reactor need not run any more;
- * if it does, their memory is free after its next turn. */
+/* Stop all, and wait until they have ended; ended() is not called. The reactor need not run any
+ * more; if it does, their memory is free after its next turn. */
 void child_stop_all(void);
 
 /* For process_calls.child: a process has ended, one of ours or not. */

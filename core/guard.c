@@ -1,6 +1,6 @@
 /*
- * See guard.h. All that ties the guard to its maker is a pipe, of which nobody else has the other end:
- * programs lose it as they start, and workers of ours end with the main process.
+ * See guard.h. All that ties the guard to its maker is a pipe, of which nobody else has the other
+ * end: programs lose it as they start, and workers of ours end with the main process.
  */
 #include "core/guard.h"
 

@@ -16,8 +16,8 @@ struct guard {
 /* Guard the group of `leader`, a child of ours. 0, or -1 with errno. */
 int guard_start(struct guard *guard, pid_t leader);
 
-/* It is needed no more; the group is left alone. To be called while the leader's number still belongs to
- * it, or to nobody. */
+/* It is needed no more; the group is left alone. To be called while the leader's number still
+ * belongs to it, or to nobody. */
 void guard_end(struct guard *guard);
 
 #endif

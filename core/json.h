@@ -70,7 +70,7 @@ int json_integer(const struct json *number, int64_t *value);
 const char *json_type_name(const struct json *node);
 
 /* Write text[0..n) as a JSON string with its quotes to to[0..size), cut and terminated as
- * snprintf() * does; the length it has uncut. Bytes that are not UTF-8 become U+FFFD. */
+ * snprintf() does; the length it has uncut. Bytes that are not UTF-8 become U+FFFD. */
 size_t json_quote(char *to, size_t size, const char *text, size_t n);
 
 #endif

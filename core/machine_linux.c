@@ -1,6 +1,6 @@
 /*
- * How much memory a process may use on Linux: the machine's, which needs no /proc to be told, but no more
- * than the limits of its control group and of all above it.
+ * How much memory a process may use on Linux: the machine's, which needs no /proc to be told, but
+ * no more than the limits of its control group and of all above it.
  */
 #include "core/machine.h"
 

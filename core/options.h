@@ -36,8 +36,8 @@ enum option_bits {
 	OPTION_LENIENT = 1, /* numbers: what is no number warns and counts as atoi() sees it */
 	OPTION_TEXT = 2,    /* numbers: lenient with strings of JSON, too */
 	OPTION_SECRET = 4,  /* never shown; overwritten in argv and when freed */
-	OPTION_OURS =
-		8, /* younger than the scripts that abbreviate: loses against rows without it */
+	/* younger than the scripts that abbreviate: loses against rows without it */
+	OPTION_OURS = 8,
 	OPTION_HIDDEN = 16, /* not in the help text */
 	OPTION_FILLED = 32, /* the argument of the flag must not be empty */
 	OPTION_ZERO = 64 /* lenient numbers: 0 stands for the default, in the help's parentheses */
@@ -87,8 +87,8 @@ struct options {
 	unsigned count;
 	const char *(*program_name)(unsigned bit);
 	unsigned program; /* one bit */
-	/* What this build lacks, and what it was made without, in words: rows that need it are known, but
-	 * neither listed nor taken. */
+	/* What this build lacks, and what it was made without, in words: rows that need it are
+	 * known, but neither listed nor taken. */
 	unsigned lacks;
 	const char *without;
 	void *into; /* the struct with the fields; defaults are there already */
@@ -120,8 +120,8 @@ int options_flags(struct options *options, int argc, char **argv);
 int options_json(struct options *options, const char *file, const struct json *root);
 
 /* For custom rows: the reason or a warning, preceded by where the value stands and its name. Never
- * with a secret in it. options_fail() returns -1. After 20 warnings about a file the rest is counted
- * and said in one line. */
+ * with a secret in it. options_fail() returns -1. After 20 warnings about a file the rest is
+ * counted and said in one line. */
 __attribute__((format(printf, 2, 3))) int options_fail(struct options *options, const char *format,
 						       ...);
 __attribute__((format(printf, 2, 3))) void options_warn(struct options *options, const char *format,

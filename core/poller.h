@@ -27,8 +27,9 @@ int poller_move(int poller, int fd, struct source *source, uint8_t wanted);
 /* Wait at most `ms` (-1: for ever); the events filled in, 0 after a signal. */
 int poller_wait(int poller, struct poller_event *events, int max, int64_t ms);
 
-/* A descriptor that becomes readable when an alarm rings, once for each that is set, to be watched and
- * closed like another; or -1: there is none, or it would not be cheaper than to limit each wait. */
+/* A descriptor that becomes readable when an alarm rings, once for each that is set, to be watched
+ * and closed like another; or -1: there is none, or it would not be cheaper than to limit each
+ * wait. */
 int poller_alarm(void);
 
 /* Let it ring in `ms` > 0 milliseconds, and not as was said before. 0, or -1 with errno. */

@@ -30,8 +30,9 @@ int poller_watch(int poller, int fd, struct source *source, uint8_t wanted)
 {
 	struct epoll_event event = event_for(source, wanted);
 
-	/* Closing ends the watch by itself only if no child has a copy of the descriptor, be it between
-	 * fork and exec: otherwise events would go on to come, for a source that is gone. */
+	/* Closing ends the watch by itself only if no child has a copy of the descriptor, be it
+	 * between fork and exec: otherwise events would go on to come, for a source that is
+	 * gone. */
 	if (!source)
 		return epoll_ctl(poller, EPOLL_CTL_DEL, fd, &event);
 	if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0)

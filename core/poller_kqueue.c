@@ -36,7 +36,8 @@ int poller_watch(int poller, int fd, struct source *source, uint8_t wanted)
 		return -1;
 	if (!(wanted & READY_OUT))
 		return 0;
-	/* A listener or the reading end of a pipe may know no writing: the first filter is enough. */
+	/* A listener or the reading end of a pipe may know no writing: the first filter is
+	 * enough. */
 	if (kevent(poller, &change[1], 1, NULL, 0, NULL) < 0 && errno != EINVAL && errno != EPIPE)
 		return -1;
 	return 0;

@@ -39,11 +39,12 @@ void process_close_each(unsigned first, unsigned last);
 /* The name that ps, pidof and killall see, where a program may choose it. */
 void process_name(const char *name);
 
-/* A path by which the executable that runs can be started once more. False: the system tells none. */
+/* A path by which the executable that runs can be started once more. False: the system tells
+ * none. */
 bool process_executable(char *to, size_t n);
 
-/* The arguments of a process, each with its NUL, or as many of their bytes as fit: how many; 0 or -1:
- * there is no such process, it is ending, or the system does not tell. */
+/* The arguments of a process, each with its NUL, or as many of their bytes as fit: how many; 0 or
+ * -1: there is no such process, it is ending, or the system does not tell. */
 ssize_t process_arguments(pid_t pid, char *to, size_t n);
 
 /* So many descriptors one process may have where its own limit is "any number". */
@@ -59,8 +60,8 @@ void process_start(void);
  * like (/proc/PID/status stays readable). Returns how many descriptors are allowed now. */
 unsigned long process_limits(unsigned long nofile);
 
-/* Before process_limits(): let the system allow so many, if it may be asked to (root). Else nothing changes, and
- * nothing is said. */
+/* Before process_limits(): let the system allow so many, if it may be asked to (root). Else nothing
+ * changes, and nothing is said. */
 void process_raise_limit(unsigned long nofile);
 
 /* Go on in the background. The parent waits for process_ready() of its child and exits with 0; if
@@ -79,7 +80,8 @@ void process_ready(void);
  * nothing. Without an entry in /etc/passwd a number is user and group. Dies if it fails. */
 void process_user(const char *who);
 
-/* Its parts. Whether all three ids are these, as far as the system tells; set them: 0, or -1 with errno. */
+/* Its parts. Whether all three ids are these, as far as the system tells; set them: 0, or -1 with
+ * errno. */
 bool process_is(uid_t uid, gid_t gid);
 int process_become(uid_t uid, gid_t gid);
 
@@ -113,9 +115,10 @@ void process_no_new_privs(void);
 /* No core dumps, no attaching: part of process_limits(). */
 void process_no_dumps(void);
 
-/* Run serve(end, arg) in a process of its own, which has nothing open but `end`, the standard streams and the
- * memory of this one: `end` is readable when we have closed *ours or are no more, also if we are killed. It lives
- * on through signals that end programs in good order. Its number, or -1 with errno. */
+/* Run serve(end, arg) in a process of its own, which has nothing open but `end`, the standard
+ * streams and the memory of this one: `end` is readable when we have closed *ours or are no more,
+ * also if we are killed. It lives on through signals that end programs in good order. Its number,
+ * or -1 with errno. */
 pid_t process_helper(int *ours, int (*serve)(int end, void *arg), void *arg);
 
 /* What signals do; each is called by the reactor, never inside a handler. NULL: as said here. */
@@ -126,11 +129,11 @@ struct process_calls {
 	void (*child)(pid_t pid, int status); /* of each child that ended; NULL: nothing */
 };
 
-/* Watch for signals; USR2 is ignored, children that nobody knows are reaped. Nothing of this depends
- * on default actions, which process number 1 of a container does not have. A signal that comes
- * before the reactor runs is acted on when it does. A forked worker calls it again, after its own
- * reactor_open(), with all signals blocked: those that its parent has not acted on yet are not its
- * own. `calls` must stay. Dies if it fails. */
+/* Watch for signals; USR2 is ignored, children that nobody knows are reaped. Nothing of this
+ * depends on default actions, which process number 1 of a container does not have. A signal that
+ * comes before the reactor runs is acted on when it does. A forked worker calls it again, after its
+ * own reactor_open(), with all signals blocked: those that its parent has not acted on yet are not
+ * its own. `calls` must stay. Dies if it fails. */
 void process_signals(const struct process_calls *calls);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A process that looks after something when the program itself cannot, or must not wait for it. Part of
- * core/process.h.
+ * A process that looks after something when the program itself cannot, or must not wait for it.
+ * Part of core/process.h.
  */
 #include "core/process.h"
 

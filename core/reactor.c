@@ -6,9 +6,9 @@
  *                                 ^              │ reactor_again: next turn
  *                                 └──────────────┘
  *
- * To wait for so long at most, the kernel sets a timer before each wait and takes it back after, which
- * costs as much as a small read. So one alarm is set for the next timer, and until it rings waits have
- * no limit.
+ * To wait for so long at most, the kernel sets a timer before each wait and takes it back after,
+ * which costs as much as a small read. So one alarm is set for the next timer, and until it rings
+ * waits have no limit.
  *
  * A source that is forgotten while it is queued stays in the queue, with fd -1, and is passed over;
  * its owner's memory is buried only after the queue has been cleared of it.
@@ -243,8 +243,8 @@ uint64_t reactor_now(void)
 	return reactor.wheel.now;
 }
 
-/* Does the alarm ring in `wait` ms, or before? It is not set anew to ring earlier: until it has rung, waits
- * for what comes before it are limited. */
+/* Does the alarm ring in `wait` ms, or before? It is not set anew to ring earlier: until it has
+ * rung, waits for what comes before it are limited. */
 static bool alarm_rings(int64_t wait)
 {
 	uint64_t due = reactor.wheel.now + (uint64_t)wait;

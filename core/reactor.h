@@ -21,8 +21,8 @@ enum ready {
 	READY_EOF = 4,	   /* the peer sends no more: a short read is no proof of emptiness */
 	READY_ERROR = 8,   /* reset or failed: the next read or write tells why */
 	READY_URGENT = 16, /* urgent data may be there: nor is it then, since reads end at it */
-	READY_LAST =
-		32, /* the peer's end lies behind what is to be read: a short read was the last */
+	/* the peer's end lies behind what is to be read: a short read was the last */
+	READY_LAST = 32,
 	READY_TO_THE_END = READY_EOF | READY_ERROR | READY_URGENT /* read until EAGAIN */
 };
 
@@ -41,25 +41,25 @@ struct burial {
 	void (*bury)(struct burial *);
 };
 
-/* Tell the time by `clock`, ms, instead of the system's clock; NULL: the system's again. For tests, before
- * reactor_open(). How long a turn may wait is still counted by the system. */
+/* Tell the time by `clock`, ms, instead of the system's clock; NULL: the system's again. For tests,
+ * before reactor_open(). How long a turn may wait is still counted by the system. */
 void reactor_clock(uint64_t (*clock)(void));
 
-/* Open the poller. 0, or -1 with errno. To be called again by each child that serves, before anything
- * else here: until then it shares its parent's poller. What was watched, queued or timed is not any
- * more. */
+/* Open the poller. 0, or -1 with errno. To be called again by each child that serves, before
+ * anything else here: until then it shares its parent's poller. What was watched, queued or timed
+ * is not any more. */
 int reactor_open(void);
 void reactor_close(void);
 
 /* Watch source->fd, which is non-blocking. ready starts as `ready`. 0, or -1 with errno. */
 int reactor_watch(struct source *source, int fd, uint8_t ready, void (*wake)(struct source *));
 
-/* The same for input alone: for datagram sockets, which report room for output again with every datagram
- * that leaves. */
+/* The same for input alone: for datagram sockets, which report room for output again with every
+ * datagram that leaves. */
 int reactor_watch_input(struct source *source, int fd, void (*wake)(struct source *));
 
-/* Hand the descriptor of `from` over to `to`, with what is known of its readiness. 0, or -1 with errno
- * and nothing changed. */
+/* Hand the descriptor of `from` over to `to`, with what is known of its readiness. 0, or -1 with
+ * errno and nothing changed. */
 int reactor_move(struct source *from, struct source *to, void (*wake)(struct source *));
 
 /* Close the descriptor and stop watching it; no wake-up follows. Without one: nothing. */

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed memory, reserved only: it is touched as it is used. NULL with errno, also if `size` is more
- * than a size_t holds. */
+/* Zeroed memory, reserved only: it is touched as it is used. NULL with errno, also if `size` is
+ * more than a size_t holds. */
 void *shared_map(uint64_t size);
 void shared_unmap(void *memory, uint64_t size);
 

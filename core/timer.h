@@ -43,8 +43,8 @@ void wheel_cancel(struct timer *timer);
  * Never later than the earliest timer, perhaps earlier. */
 int64_t wheel_wait(const struct wheel *wheel);
 
-/* Move to `now` and fire what is due, in order of time. A timer that a fire function sets for a time
- * which has passed fires at the following millisecond, so no chain of timers spins. */
+/* Move to `now` and fire what is due, in order of time. A timer that a fire function sets for a
+ * time which has passed fires at the following millisecond, so no chain of timers spins. */
 void wheel_advance(struct wheel *wheel, uint64_t now);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * Processes that serve beside each other. The main process forks them and then only watches, from
- * its reactor: one that ends is replaced (at once, or after a while if it keeps ending), signals are
- * passed on, and at the end all are ended. They end by themselves when the main process is gone.
+ * its reactor: one that ends is replaced (at once, or after a while if it keeps ending), signals
+ * are passed on, and at the end all are ended. They end by themselves when the main process is
+ * gone.
  *
  * What the main process has open at the time, a worker has too: also one that comes later.
  */
@@ -28,10 +29,11 @@ struct worker {
 
 struct workers {
 	/* Filled in by the owner. */
-	unsigned count;				 /* 1..WORKERS_MAX */
-	const struct process_calls *signals;	 /* of a worker */
-	void (*leave)(void *own);		 /* in a worker, before its reactor is opened: close
-						    what belongs to the main process's; NULL: nothing */
+	unsigned count;			     /* 1..WORKERS_MAX */
+	const struct process_calls *signals; /* of a worker */
+	/* in a worker, before its reactor is opened: close what belongs to the main process's;
+	 * NULL: nothing */
+	void (*leave)(void *own);
 	int (*serve)(void *own, unsigned place); /* its life; the exit status */
 	void *own;
 
@@ -53,7 +55,8 @@ bool workers_reap(struct workers *workers, pid_t pid, int status);
 /* Pass a signal on to all that are there; their number. */
 unsigned workers_signal(const struct workers *workers, int number);
 
-/* For process_calls.stop: ask all to end, kill those that have not done so soon; reactor_stop() when none is left. */
+/* For process_calls.stop: ask all to end, kill those that have not done so soon; reactor_stop()
+ * when none is left. */
 void workers_stop(struct workers *workers);
 
 /* How many processors this process may use, at least 1: by affinity, and by the quota of its

@@ -1,7 +1,7 @@
 /*
- * What stands in for parts of this folder that a build was made without (dist/without.mk). Weak: where the
- * part is there, its own functions win. The settings have refused what would need it, so that most
- * of these are never called; what might be let through by mistake is refused here.
+ * What stands in for parts of this folder that a build was made without (dist/without.mk). Weak:
+ * where the part is there, its own functions win. The settings have refused what would need it, so
+ * that most of these are never called; what might be let through by mistake is refused here.
  */
 #include "net/acl.h"
 #include "net/guise.h"

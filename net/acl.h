@@ -64,8 +64,8 @@ enum acl_verdict acl_target(const struct acl *acl, const struct endpoint *target
 /*
  * Whether a server may connect, or send, to a target: ACL_ALLOW, ACL_REFUSE or ACL_BY_ADDRESS.
  * Refused is what [outbound_block_list] holds, by name or by address: only addresses that were
- * allowed here may be dialled, so ask for each. Else what [outbound_allow_list] holds is allowed, else the
- * default counts ([outbound_allow_all] or [outbound_block_all]).
+ * allowed here may be dialled, so ask for each. Else what [outbound_allow_list] holds is allowed,
+ * else the default counts ([outbound_allow_all] or [outbound_block_all]).
  */
 enum acl_verdict acl_outbound(const struct acl *acl, const struct endpoint *target,
 			      const struct address *resolved, unsigned *line);

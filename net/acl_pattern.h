@@ -1,8 +1,8 @@
 /*
  * Regular expressions over names, of the kind that access control lists hold (PCRE's syntax and
- * meaning, less what needs backtracking). Each is compiled into a little program that is run for all
- * ways through it at once: the time is bounded by the length of name and program, whatever they are,
- * and nothing is allocated. Names and patterns are compared without case. [no I/O]
+ * meaning, less what needs backtracking). Each is compiled into a little program that is run for
+ * all ways through it at once: the time is bounded by the length of name and program, whatever they
+ * are, and nothing is allocated. Names and patterns are compared without case. [no I/O]
  */
 #ifndef NET_ACL_PATTERN_H
 #define NET_ACL_PATTERN_H

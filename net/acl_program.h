@@ -1,7 +1,7 @@
 /*
- * How the program of a pattern grows while the pattern is read: at its end, or by moving and copying
- * what was appended last. What does not fit is noted as the pattern's `why`, once, and changes
- * nothing else. For acl_pattern.c. [no I/O]
+ * How the program of a pattern grows while the pattern is read: at its end, or by moving and
+ * copying what was appended last. What does not fit is noted as the pattern's `why`, once, and
+ * changes nothing else. For acl_pattern.c. [no I/O]
  */
 #ifndef NET_ACL_PROGRAM_H
 #define NET_ACL_PROGRAM_H

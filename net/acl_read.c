@@ -212,7 +212,8 @@ static int add_pattern(struct reader *r, struct slice text)
 
 	if (acl_pattern_read(pattern, text.at, text.n) < 0)
 		return leave_out(r, pattern->why);
-	/* Published lists have some, by mistake; among what must not be reached nothing may be in vain. */
+	/* Published lists have some, by mistake; among what must not be reached nothing may be in
+	 * vain. */
 	if (pattern->foreign && r->list == ACL_BLOCK)
 		return leave_out(r, "it is no network, and has a character that is in no name");
 	rule = add_rule(r, pattern->literal, pattern->n);
@@ -221,8 +222,8 @@ static int add_pattern(struct reader *r, struct slice text)
 	return pattern->plain ? 0 : add_program(r, rule);
 }
 
-/* Made of what networks in numbers are made of, and meant for one: "10.0.0.0-10.0.0.9", "010.0.0.1". As a
- * pattern it would match what nobody thought of. */
+/* Made of what networks in numbers are made of, and meant for one: "10.0.0.0-10.0.0.9",
+ * "010.0.0.1". As a pattern it would match what nobody thought of. */
 static bool is_like_address(struct slice text)
 {
 	size_t digits = 0, dots = 0;

@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 enum {
-	SPARE = 1024, /* closed ones whose memory is not free before the turn ends; or as many as live */
+	/* closed ones whose memory is not free before the turn ends; or as many as live */
+	SPARE = 1024,
 	LISTED_FOR = 1000,     /* ms until a place in the order is looked after again */
 	QUESTION_LIFE = 17000, /* ms of one that asked a name server once */
 	HASH = crypto_shorthash_BYTES

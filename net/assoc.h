@@ -16,8 +16,8 @@
 struct control;
 struct service;
 
-/* The far sockets: one for each family, which at a client are connected to the server; and at a client
- * whose rules say so those for the targets themselves. */
+/* The far sockets: one for each family, which at a client are connected to the server; and at a
+ * client whose rules say so those for the targets themselves. */
 enum { FAR_IPV4, FAR_IPV6, FAR_DIRECT /* plus one of the former */, FARS = FAR_DIRECT + 2 };
 
 struct assoc {
@@ -28,15 +28,15 @@ struct assoc {
 	struct control *control;
 	struct service *service;
 	const struct wire_key *key;
-	struct source far
-		[FARS]; /* whoever is written to may answer, and all others where it is not connected */
+	/* whoever is written to may answer, and all others where it is not connected */
+	struct source far[FARS];
 	struct timer timer;
 	struct burial burial;
-	struct lookup lookup;	/* far side sealed: of the server's name */
-	union inet client, hop; /* hop: far side sealed: the server, once it is known */
-	struct origin origin;	/* the address of ours that the client writes to */
-	uint64_t began, moved, listed,
-		looked_up; /* ms: listed: when it came to its place in the order */
+	struct lookup lookup;		  /* far side sealed: of the server's name */
+	union inet client, hop;		  /* hop: far side sealed: the server, once it is known */
+	struct origin origin;		  /* the address of ours that the client writes to */
+	uint64_t began, moved, looked_up; /* ms */
+	uint64_t listed;		  /* when it came to its place in the order, ms */
 	uint64_t up_bytes, down_bytes;
 	uint32_t up_count, down_count;
 	uint8_t batch[FARS];
@@ -60,7 +60,8 @@ struct assocs {
 	uint64_t evicted;
 };
 
-/* Of memory for each, with closed ones whose memory is not free before the turn ends, and the table. */
+/* Of memory for each, with closed ones whose memory is not free before the turn ends, and the
+ * table. */
 enum { ASSOC_BYTES = 2 * ((sizeof(struct assoc) + 15) / 16 * 16) + 2 * sizeof(struct assoc *) };
 
 /* Room for so many. 0, or -1 with errno. */

@@ -345,7 +345,8 @@ static void down_plain(struct assoc *a, const struct endpoint *from, unsigned ch
 	datagram_send(near_of(a), &a->client, &a->origin, NULL, 0, packet, length);
 }
 
-/* To the client, from where it has written to; or from the source itself, as if nothing were between. */
+/* To the client, from where it has written to; or from the source itself, as if nothing were
+ * between. */
 static void send_to_client(struct assoc *a, const struct endpoint *source, const void *dress,
 			   size_t dress_len, unsigned char *bytes, size_t n)
 {

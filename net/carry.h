@@ -23,8 +23,8 @@ void carry_near_woken(struct source *source);
 /* A far socket, which is assoc->far[i], has datagrams: what the i-th is to be woken by. */
 extern void (*const carry_far_woken[])(struct source *);
 
-/* At a client: seal the datagram, and send it to the server. There is room around it, as in what was
- * received. */
+/* At a client: seal the datagram, and send it to the server. There is room around it, as in what
+ * was received. */
 void carry_by_upstream(struct assoc *assoc, const struct endpoint *target, unsigned char *bytes,
 		       size_t n);
 

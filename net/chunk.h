@@ -14,8 +14,8 @@
 enum {
 	CHUNK_LENGTH = 2,
 	CHUNK_LENGTH_BOX = CHUNK_LENGTH + AEAD_TAG,
-	CHUNK_OVERHEAD =
-		CHUNK_LENGTH_BOX + AEAD_TAG /* bytes that a chunk is longer than its payload */
+	/* bytes that a chunk is longer than its payload */
+	CHUNK_OVERHEAD = CHUNK_LENGTH_BOX + AEAD_TAG
 };
 
 /* What a format says of its streams. */
@@ -26,11 +26,12 @@ struct chunk_stream {
 	/* Bytes that start() takes. */
 	size_t (*start_size)(const struct wire_key *, const struct wire_state *);
 
-	/* Open the start, expand the key and set state->begun: 0, or -1. The first length may be in it. */
+	/* Open the start, expand the key and set state->begun: 0, or -1. The first length may be in
+	 * it. */
 	int (*start)(const struct wire_key *, struct wire_state *, unsigned char *);
 
-	/* Deliver the payload for which state->header_open was set: 0, or -1 if it is malformed. NULL: there
-	 * is no such thing. */
+	/* Deliver the payload for which state->header_open was set: 0, or -1 if it is malformed.
+	 * NULL: there is no such thing. */
 	int (*header)(unsigned char *, size_t, struct iovec *, struct wire_opened *);
 };
 
@@ -43,8 +44,8 @@ int chunk_open(const struct chunk_stream *stream, const struct wire_key *key,
 	       struct wire_state *state, unsigned char *buf, size_t n, struct iovec *iov,
 	       struct wire_opened *opened);
 
-/* The one expanded key of the process: made for a burst, wiped after it. All else that concerns keys
- * stays in the states that sessions hold. */
+/* The one expanded key of the process: made for a burst, wiped after it. All else that concerns
+ * keys stays in the states that sessions hold. */
 void chunk_expand(const struct aead *aead, const unsigned char *subkey);
 void chunk_forget(void);
 

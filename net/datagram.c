@@ -25,8 +25,8 @@
 
 enum {
 	PIECE_MAX = 65535,
-	SLOT = (DATAGRAM_HEAD + PIECE_MAX + DATAGRAM_TAIL + 64) / 64 *
-	       64, /* no power of two: caches */
+	/* no power of two: caches */
+	SLOT = (DATAGRAM_HEAD + PIECE_MAX + DATAGRAM_TAIL + 64) / 64 * 64,
 	SLOTS_SIZE = (DATAGRAM_BURST * SLOT + 65535) / 65536 * 65536,
 	SPILL = 1 << 20,
 	DRESS = 1 << 15,
@@ -330,7 +330,7 @@ void datagram_send(int fd, const union inet *to, const struct origin *from, cons
 /* Sending. */
 
 /* What is ready to go: pieces, and what they consist of. */
-static struct parcel_out {
+static struct {
 	struct outgoing out[DATAGRAM_BURST];
 	struct iovec iov[DATAGRAM_BURST * 2 + RUN_PARTS * 2];
 	int count;

@@ -1,6 +1,6 @@
 /*
- * Datagrams one by one, for systems without calls for many. Where they came to and leave from is said
- * as in datagram_linux.c, but for IPv4 on FreeBSD. Called by datagram.c.
+ * Datagrams one by one, for systems without calls for many. Where they came to and leave from is
+ * said as in datagram_linux.c, but for IPv4 on FreeBSD. Called by datagram.c.
  */
 #define __APPLE_USE_RFC_3542 /* IPV6_PKTINFO */
 

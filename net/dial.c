@@ -100,7 +100,8 @@ static void give_up(struct dial *dial, struct source *source, int error)
 	dial->may_start = true;
 }
 
-/* What is under way is watched; from the beginning as what it will be, if there is nothing to choose from. */
+/* What is under way is watched; from the beginning as what it will be, if there is nothing to
+ * choose from. */
 static int watch(struct dial *dial, struct attempt *attempt, int fd, bool connected,
 		 struct source *to, void (*wake)(struct source *))
 {

@@ -40,16 +40,18 @@ struct dial {
 	int error;		      /* errno of the last attempt that failed */
 };
 
-/* Begin, for a peer of this share (resolve_share(); 0: of our own accord). changed() is called later, from the reactor, whenever dial_run() may have more to say. */
+/* Begin, for a peer of this share (resolve_share(); 0: of our own accord). changed() is called
+ * later, from the reactor, whenever dial_run() may have more to say. */
 void dial_start(struct dial *dial, const struct endpoint *to, const struct socket_options *options,
 		uint8_t share, bool early, void (*changed)(struct dial *));
 
-/* DONE: the connection is given to `to`, watched, to wake by `wake`. WAIT: `to`, which is the same each time, may have
- * a descriptor already, and wake() is another changed(). FAIL: dial->error, which is EHOSTUNREACH if the name has no
- * address and EAGAIN if no name server answered. */
+/* DONE: the connection is given to `to`, watched, to wake by `wake`. WAIT: `to`, which is the same
+ * each time, may have a descriptor already, and wake() is another changed(). FAIL: dial->error,
+ * which is EHOSTUNREACH if the name has no address and EAGAIN if no name server answered. */
 enum step dial_run(struct dial *dial, struct source *to, void (*wake)(struct source *));
 
-/* It failed because there is no descriptor left: dial_run() may be called again once there is one. */
+/* It failed because there is no descriptor left: dial_run() may be called again once there is
+ * one. */
 bool dial_is_short(const struct dial *dial);
 
 /* Give everything back; idempotent, also for a zeroed dial. */

@@ -34,7 +34,8 @@ enum {
 	RESOLV_CONF_MAX = 8192
 };
 
-#ifdef ARES_OPT_QUERY_CACHE /* since 1.31; options.qcache_max_ttl 0: none, there is one in resolve.c */
+/* Since 1.31; options.qcache_max_ttl 0: none, there is one in resolve.c. */
+#ifdef ARES_OPT_QUERY_CACHE
 enum { NO_QUERY_CACHE = ARES_OPT_QUERY_CACHE };
 #else
 enum { NO_QUERY_CACHE = 0 };
@@ -75,8 +76,8 @@ static struct dns {
 	void (*room)(void);
 } dns;
 
-static struct ares_sockets
-	sockets; /* apart: the reactor may still refer to them after dns_close() */
+/* Apart: the reactor may still refer to them after dns_close(). */
+static struct ares_sockets sockets;
 
 /* c-ares's memory: its functions have no argument for an owner. */
 
@@ -126,8 +127,9 @@ static enum dns_type type_of(const struct family *family)
 
 static void send_question(struct family *family);
 
-/* Where an answer is too long for a datagram c-ares asks over TCP, and waits for one round only. Is it that which has
- * ended, before the time of all rounds? The connection stays: to ask again, by the same number, is to go on waiting. */
+/* Where an answer is too long for a datagram c-ares asks over TCP, and waits for one round only. Is
+ * it that which has ended, before the time of all rounds? The connection stays: to ask again, by
+ * the same number, is to go on waiting. */
 static bool is_early(const struct dns_ask *ask, int status)
 {
 	uint64_t rounds = (1u << TRIES) - 1;
@@ -363,8 +365,8 @@ static void on_tick(struct timer *timer)
 
 /* From outside */
 
-/* Nobody gets more slots than stay free, so that there is always one for somebody else. What counts is
- * when c-ares gives a slot back, not when its owner was told. */
+/* Nobody gets more slots than stay free, so that there is always one for somebody else. What counts
+ * is when c-ares gives a slot back, not when its owner was told. */
 static bool may_take(uint8_t share)
 {
 	return share == 0 || dns.taken[share] < (dns.asks.max - dns.asks.live + 1) / 2;

@@ -31,9 +31,9 @@ struct dns_question {
 int dns_open(const struct resolve_options *options, void (*room)(void));
 void dns_close(void);
 
-/* Ask for `name`, at most 255 bytes, for this share. DNS_BUSY: all that may be out is out, or all that this
- * share may have out: as many as are left to others. After DNS_ASKED, question->done() is called once, from the
- * reactor, unless dns_leave() comes first. */
+/* Ask for `name`, at most 255 bytes, for this share. DNS_BUSY: all that may be out is out, or all
+ * that this share may have out: as many as are left to others. After DNS_ASKED, question->done() is
+ * called once, from the reactor, unless dns_leave() comes first. */
 enum dns_asked dns_ask(struct dns_question *question, const char *name, uint8_t share);
 
 /* The i-th domain within which a name without a dot is asked for too; NULL past the last. */

@@ -177,8 +177,7 @@ void dns_read_reply(struct dns_reply *reply, const unsigned char *bytes, size_t 
 
 	*reply = (struct dns_reply){ 0 };
 	enum dns_outcome outcome = read_message(reply, &rest, type);
-	if (outcome == DNS_FAILED)
-		*reply =
-			(struct dns_reply){ 0 }; /* nothing of what was read before it went wrong */
+	if (outcome == DNS_FAILED) /* nothing of what was read before it went wrong */
+		*reply = (struct dns_reply){ 0 };
 	reply->outcome = (uint8_t)outcome;
 }

@@ -44,8 +44,8 @@ size_t endpoint_write(const struct endpoint *endpoint, unsigned char *to);
 bool endpoint_resolvable(const struct endpoint *endpoint);
 
 /* A name that spells an IP address ("192.0.2.1", "::1", "[::1]", also with a final dot) becomes
- * that address; spellings of inet_aton ("127.1", "0x7f.1") stay names, never resolvable. IPv4-mapped
- * IPv6 becomes IPv4. */
+ * that address; spellings of inet_aton ("127.1", "0x7f.1") stay names, never resolvable.
+ * IPv4-mapped IPv6 becomes IPv4. */
 void endpoint_normalise(struct endpoint *endpoint);
 
 /* "host", "host:port", "[v6]:port", "[v6]", "v6": 0, or -1 malformed. Without a port in the text
@@ -59,8 +59,9 @@ const char *endpoint_print(const struct endpoint *endpoint, char *to, size_t n);
 /* `ip` has 4 or 16 bytes; IPv4-mapped IPv6 becomes IPv4. */
 void address_set(struct address *address, int family, const void *ip);
 
-/* 0.0.0.0 and :: lead to this host: they become 127.0.0.1 and ::1. Where they stay what they are, the
- * system may take the address that we send from in their place. False: it is another address. */
+/* 0.0.0.0 and :: lead to this host: they become 127.0.0.1 and ::1. Where they stay what they are,
+ * the system may take the address that we send from in their place. False: it is another
+ * address. */
 bool address_lead_home(struct address *address);
 
 /* The address of an endpoint that has one; false for a name. */

@@ -23,8 +23,8 @@ enum {
 	IDLE = 60000,	  /* ms without traffic after which a relay may have to make room */
 	CLOSED_MAX = 64,  /* of them a tick at most: each takes a look at all sessions */
 	KEPT_BLOCKS = 16, /* free blocks whose memory stays with us */
-	TICKS_AFTER_LAST =
-		90 /* seconds that the tick outlives the last session: summaries are due then */
+	/* seconds that the tick outlives the last session: summaries are due then */
+	TICKS_AFTER_LAST = 90
 };
 
 /* A session that holds blocks without progress. */
@@ -92,7 +92,8 @@ static bool can_serve_all(const struct engine *engine)
 	return true;
 }
 
-/* Somebody waits, and in vain: close who holds blocks without progress, until there is enough for all. */
+/* Somebody waits, and in vain: close who holds blocks without progress, until there is enough for
+ * all. */
 static void close_stuck(struct engine *engine)
 {
 	struct session *stuck;
@@ -290,8 +291,8 @@ unsigned engine_clients(const struct engine *engine, const struct service *servi
 	return n;
 }
 
-/* The guest that has been idle for longest, or NULL if that is not long. Not looked for again before there
- * can be one. */
+/* The guest that has been idle for longest, or NULL if that is not long. Not looked for again
+ * before there can be one. */
 static struct session *idle_guest(struct engine *engine)
 {
 	uint64_t now = reactor_now(), oldest = now;

@@ -36,8 +36,8 @@ enum log_kind {
 
 enum {
 	ENGINE_SERVING = 2, /* blocks that are enough for the smallest step of any flow */
-	ENGINE_RESERVE =
-		2 /* blocks that only those may take who thereby finish a chunk, and give more back */
+	/* blocks that only those may take who thereby finish a chunk, and give more back */
+	ENGINE_RESERVE = 2
 };
 
 struct engine {
@@ -63,8 +63,8 @@ struct engine {
 	unsigned quiet_ticks;	   /* since the last session ended */
 };
 
-/* Bytes of memory that a session, an association and a block come to, with all that is kept for them;
- * `lease`: wire_lease_size(), `datagrams`: there are some. */
+/* Bytes of memory that a session, an association and a block come to, with all that is kept for
+ * them; `lease`: wire_lease_size(), `datagrams`: there are some. */
 struct engine_sizes {
 	uint32_t session, assoc, block;
 };
@@ -76,13 +76,15 @@ int engine_open(struct engine *engine, uint32_t sessions, uint32_t blocks);
 /* Room for so many associations, too. 0, or -1 with errno. */
 int engine_open_datagrams(struct engine *engine, uint32_t assocs);
 
-/* Give a key access to the leases that its method may need. Before it is used. 0, or -1 with errno. */
+/* Give a key access to the leases that its method may need. Before it is used. 0, or -1 with
+ * errno. */
 int engine_lend(struct engine *engine, struct wire_key *key);
 
 /* Ends all sessions. */
 void engine_close(struct engine *engine);
 
-/* End the sessions and associations of one service; or only those of users that its key has no more. */
+/* End the sessions and associations of one service; or only those of users that its key has no
+ * more. */
 void engine_cut(struct engine *engine, const struct service *service, bool lost_only);
 /* The associations alone. */
 void engine_cut_assocs(struct engine *engine, const struct service *service);
@@ -90,28 +92,29 @@ void engine_cut_assocs(struct engine *engine, const struct service *service);
 /* Find out what the live sessions and associations of a service have moved for its users. */
 void engine_count_live(struct engine *engine, const struct service *service);
 
-/* The addresses of the near sides of a service's sessions and associations, each as often as it has some, at most
- * `max`: how many were put to `to`. */
+/* The addresses of the near sides of a service's sessions and associations, each as often as it has
+ * some, at most `max`: how many were put to `to`. */
 unsigned engine_clients(const struct engine *engine, const struct service *service,
 			struct address *to, unsigned max);
 
-/* Something ran short (descriptors, sessions): end the oldest stranger, if it came `grace` ms ago or earlier; if
- * there is none, the guest whose relay has been idle for longest, if that is a minute. False if there
- * is nobody to go. */
+/* Something ran short (descriptors, sessions): end the oldest stranger, if it came `grace` ms ago
+ * or earlier; if there is none, the guest whose relay has been idle for longest, if that is a
+ * minute. False if there is nobody to go. */
 bool engine_evict(struct engine *engine, uint64_t grace);
 
 /* There is a session or an association again: keep the tick going. */
 void engine_stir(struct engine *engine);
 
-/* A session must wait for blocks, once: at the end of the queue for ENGINE_SERVING beside the reserve; or at
- * its head for one block, if that is enough for it to finish a chunk. */
+/* A session must wait for blocks, once: at the end of the queue for ENGINE_SERVING beside the
+ * reserve; or at its head for one block, if that is enough for it to finish a chunk. */
 void engine_wait(struct engine *engine, struct session *session, bool finishes);
 
-/* Bytes of free blocks that `session` must leave to others: the reserve, and what is kept for those who
- * came before it. */
+/* Bytes of free blocks that `session` must leave to others: the reserve, and what is kept for those
+ * who came before it. */
 size_t engine_reserve(const struct engine *engine, const struct session *session);
 
-/* A session (or nobody: NULL) has run, or is closed. Blocks may have come back: wake the first who waits for some. */
+/* A session (or nobody: NULL) has run, or is closed. Blocks may have come back: wake the first who
+ * waits for some. */
 void engine_serve_waiting(struct engine *engine, const struct session *ran);
 
 /* What a process holds. */

@@ -6,7 +6,8 @@
 #include <sodium.h>
 #include <string.h>
 
-/* Both keys of a comparison are ours, so its time tells nobody anything. [0] to seal, to encrypt; [1] to open, to decrypt. All zero: none. */
+/* Both keys of a comparison are ours, so its time tells nobody anything. [0] to seal, to encrypt;
+ * [1] to open, to decrypt. All zero: none. */
 static struct {
 	struct {
 		struct aead_context context;

@@ -1,7 +1,7 @@
 /*
- * Expanded keys of the datagrams of SIP022, kept from one datagram to the next: a burst has mostly the
- * same, and so has a client that asks and is answered. One of each kind; what was derived from keys
- * of sessions is forgotten within a second. No I/O, no heap.
+ * Expanded keys of the datagrams of SIP022, kept from one datagram to the next: a burst has mostly
+ * the same, and so has a client that asks and is answered. One of each kind; what was derived from
+ * keys of sessions is forgotten within a second. No I/O, no heap.
  */
 #ifndef NET_EXPANDED_H
 #define NET_EXPANDED_H

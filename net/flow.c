@@ -1,6 +1,6 @@
 /*
- * See flow.h. A burst is one read into scratch, sealing or opening in place there, one write; bulk that is
- * neither sealed nor opened does not come into our memory at all (net/splice.h).
+ * See flow.h. A burst is one read into scratch, sealing or opening in place there, one write; bulk
+ * that is neither sealed nor opened does not come into our memory at all (net/splice.h).
  * Only what the write did not take, or a chunk that is not yet whole, is copied into blocks:
  *
  *     held:  [ out: to be written | raw: the beginning of a chunk ]
@@ -28,8 +28,8 @@ enum {
 	BATCH_GROWTH = 2048, /* bytes that sealing may add to a batch */
 	SHARE = 5,	     /* log2: a batch is at most this part of the blocks that are free */
 	TURN = 1 << 20,	     /* bytes until others have their turn */
-	ONE_SLOT =
-		WIRE_CHUNK, /* bytes of a burst after which the next one is read into many pieces */
+	/* bytes of a burst after which the next one is read into many pieces */
+	ONE_SLOT = WIRE_CHUNK,
 	SPLICE_MIN = 16384, /* bytes of a burst after which the next one is worth a pipe */
 	PAYLOAD_AT = FLOW_SCRATCH / 2, /* in scratch: the payload of a first flight */
 	PAGE = 4096,
@@ -43,7 +43,8 @@ _Static_assert(WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD <= 1 << BATCH_MIN, "the firs
 
 static _Alignas(PAGE) unsigned char scratch[FLOW_SCRATCH];
 
-/* The two ends of a flow; what it may still read until others have their turn, and in the next burst. */
+/* The two ends of a flow; what it may still read until others have their turn, and in the next
+ * burst. */
 struct ends {
 	struct source *from, *to;
 	uint8_t from_side, to_side;
@@ -119,15 +120,15 @@ static void write_failed(struct session *s, struct flow *f, const struct ends *e
 		destination_failed(s, f, e);
 }
 
-/* Is the destination connected, as far as is known without asking? Only with fast open is it not at once, as long as
- * it has not answered. */
+/* Is the destination connected, as far as is known without asking? Only with fast open is it not at
+ * once, as long as it has not answered. */
 static bool knows_connected(const struct session *s, const struct flow *f)
 {
 	return !f->up || s->down_bytes > 0 || !s->service->sockets->fast_open;
 }
 
-/* Write; the bytes taken, 0 if none can be now or the destination failed. `last`: the end follows, and may travel
- * with them. */
+/* Write; the bytes taken, 0 if none can be now or the destination failed. `last`: the end follows,
+ * and may travel with them. */
 static size_t write_some(struct session *s, struct flow *f, const struct ends *e, struct iovec *iov,
 			 int n, size_t total, bool last)
 {
@@ -214,7 +215,8 @@ static void source_ended(struct session *s, struct flow *f, const struct ends *e
 	s->moved = reactor_now();
 }
 
-/* What a read said: > 0 bytes, 0: nothing now, or the source ended or failed and the flow's state says so. */
+/* What a read said: > 0 bytes, 0: nothing now, or the source ended or failed and the flow's state
+ * says so. */
 static size_t was_read(struct session *s, struct flow *f, struct ends *e, ssize_t got)
 {
 	if (got > 0) {
@@ -277,10 +279,11 @@ static bool burst_first(struct session *s, struct flow *f, struct ends *e)
 	return true;
 }
 
-/* What applications write in blocks lies at the beginning of the kernel's pages. On AMD's Zen 3 the kernel's way
- * to copy (rep movsb) takes ten times as long to a place that is up to 31 bytes further in its page than the
- * source in its own, which the first slot, 18 bytes into a page, would be: so the slots begin amid one.
- * Into one piece the kernel reads for less than into many: they wait until a burst has filled one. */
+/* What applications write in blocks lies at the beginning of the kernel's pages. On AMD's Zen 3 the
+ * kernel's way to copy (rep movsb) takes ten times as long to a place that is up to 31 bytes
+ * further in its page than the source in its own, which the first slot, 18 bytes into a page, would
+ * be: so the slots begin amid one. Into one piece the kernel reads for less than into many: they
+ * wait until a burst has filled one. */
 static bool burst_seal(struct session *s, struct flow *f, struct ends *e)
 {
 	struct iovec iov[WIRE_IOV];
@@ -472,8 +475,8 @@ static const struct flow *back_of(const struct session *s, const struct flow *f)
 	return f->up ? &s->down : &s->up;
 }
 
-/* The source ended before, and now its connection failed. (An end of ours, sent after its end, looks the
- * same to the poller.) */
+/* The source ended before, and now its connection failed. (An end of ours, sent after its end,
+ * looks the same to the poller.) */
 static bool failed_after_end(const struct session *s, const struct flow *f, const struct ends *e)
 {
 	if (f->state != FLOW_DRAINS && f->state != FLOW_SHUT)
@@ -502,8 +505,8 @@ static enum flow_result finish(struct session *s, struct flow *f, const struct e
 		return FLOW_WAITS;
 	if (f->state == FLOW_BREAKS)
 		return break_off(s, f, e);
-	/* With fast open the first bytes may be under way to a peer that has not answered: an end now would
-	 * take them back. */
+	/* With fast open the first bytes may be under way to a peer that has not answered: an end
+	 * now would take them back. */
 	if (!knows_connected(s, f) && !socket_connected(e->to->fd) && !(e->to->ready & READY_ERROR))
 		return FLOW_WAITS;
 	if (back_of(s, f)->state != FLOW_SHUT) /* else the session ends now, which says so, too */

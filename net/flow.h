@@ -42,13 +42,13 @@ void flow_init(struct flow *flow, bool up, enum flow_code code);
 /* Move what can be moved now. */
 enum flow_result flow_pump(struct session *session, struct flow *flow);
 
-/* Open buf[0..n), which holds all raw bytes of the flow, and hold the outcome, since there is nobody to
- * write to yet. 0, or -1: forged. */
+/* Open buf[0..n), which holds all raw bytes of the flow, and hold the outcome, since there is
+ * nobody to write to yet. 0, or -1: forged. */
 int flow_take(struct session *session, struct flow *flow, unsigned char *buf, size_t n);
 
-/* How many bytes may be read now, so that they can be held whatever becomes of them: `n`, or when blocks are
- * short as many as an unfinished chunk lacks, or 0: the session now waits for blocks. When it is woken,
- * there are enough for FLOW_READ_MIN. */
+/* How many bytes may be read now, so that they can be held whatever becomes of them: `n`, or when
+ * blocks are short as many as an unfinished chunk lacks, or 0: the session now waits for blocks.
+ * When it is woken, there are enough for FLOW_READ_MIN. */
 enum { FLOW_READ_MIN = 16384 };
 size_t flow_may_read(struct session *session, struct flow *flow, size_t n);
 

@@ -1,6 +1,7 @@
 /*
- * See guise.h. Whose address it is decides the peer of our server, or who forges that: so an address
- * of this machine is never taken, and a flood of sources costs a socket each and no more memory.
+ * See guise.h. Whose address it is decides the peer of our server, or who forges that: so an
+ * address of this machine is never taken, and a flood of sources costs a socket each and no more
+ * memory.
  */
 #include "net/guise.h"
 

@@ -1,7 +1,7 @@
 /*
  * Sockets that send from addresses of others: an answer to a client of a transparent proxy leaves
- * from whom the client had written to. There is one for each such address, the latest GUISES of them;
- * the one longest unused makes room. Nothing is received here: what a client writes to those
+ * from whom the client had written to. There is one for each such address, the latest GUISES of
+ * them; the one longest unused makes room. Nothing is received here: what a client writes to those
  * addresses comes to our listener. Opened once, called by carry.c for each answer; nothing is
  * allocated.
  */
@@ -35,8 +35,8 @@ int guises_open(struct guises *guises, unsigned mark);
 void guises_close(struct guises *guises);
 
 /* The socket that sends from `source`; *to: the client, as that socket writes it. -1 with errno:
- * EAFNOSUPPORT if their families differ, EADDRNOTAVAIL for a source that nobody can be, or that is this
- * machine itself, whose services would be bereft of what is meant for them. */
+ * EAFNOSUPPORT if their families differ, EADDRNOTAVAIL for a source that nobody can be, or that is
+ * this machine itself, whose services would be bereft of what is meant for them. */
 int guise_take(struct guises *guises, const struct endpoint *source, const union inet *client,
 	       union inet *to);
 

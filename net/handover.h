@@ -1,11 +1,11 @@
 /*
- * Where several workers serve, the UDP side of a service belongs to one of them. A SOCKS5 connection
- * that asks for UDP ASSOCIATE (net/control.h) must be there too, but the kernel may have given it to
- * another: that one hands it over, descriptor and all, through the box of the worker it belongs to.
- * So what is known of associations is known in one process, and goes with it.
+ * Where several workers serve, the UDP side of a service belongs to one of them. A SOCKS5
+ * connection that asks for UDP ASSOCIATE (net/control.h) must be there too, but the kernel may have
+ * given it to another: that one hands it over, descriptor and all, through the box of the worker it
+ * belongs to. So what is known of associations is known in one process, and goes with it.
  *
- * The boxes are opened by the main process, and stay when a worker dies: what lies in one is for its
- * successor.
+ * The boxes are opened by the main process, and stay when a worker dies: what lies in one is for
+ * its successor.
  */
 #ifndef NET_HANDOVER_H
 #define NET_HANDOVER_H

@@ -1,7 +1,7 @@
 /*
  * See handshake.h. A stranger's sealed bytes lie in session->shake until they are enough to prove
- * that it knows the key (salt and the first length box); only then may blocks be leased for it. Where
- * the format says so, the first read brings them all, or it is a stranger.
+ * that it knows the key (salt and the first length box); only then may blocks be leased for it.
+ * Where the format says so, the first read brings them all, or it is a stranger.
  */
 #include "net/handshake.h"
 

@@ -17,7 +17,8 @@ enum step handshake_read(struct session *session, size_t limit);
 /* Drop the first `n` bytes of session->shake: they were used. */
 void handshake_use(struct session *session, size_t n);
 
-/* Write a short plain answer to the near side, whole; a near side that does not take it has failed. */
+/* Write a short plain answer to the near side, whole; a near side that does not take it has
+ * failed. */
 enum step handshake_answer(struct session *session, const void *bytes, size_t n);
 
 /* The target step of a role whose near side is sealed: read and open the first bytes and read the

@@ -21,7 +21,8 @@ struct hosts {
 	uint32_t left_out; /* names for which there was no room */
 };
 
-/* Reserve address space for the largest file; memory is spent as it is used. 0, or -1 with errno. */
+/* Reserve address space for the largest file; memory is spent as it is used. 0, or -1 with
+ * errno. */
 int hosts_open(struct hosts *hosts);
 void hosts_close(struct hosts *hosts);
 

@@ -1,6 +1,6 @@
 /*
- * See ledger.h. One mapping: the keyed hashes of the names (open addressing), then the cells, an entry's
- * beside each other. A holder of the mutex that died left at worst a hash that is nobody's.
+ * See ledger.h. One mapping: the keyed hashes of the names (open addressing), then the cells, an
+ * entry's beside each other. A holder of the mutex that died left at worst a hash that is nobody's.
  */
 #include "net/ledger.h"
 

@@ -1,7 +1,7 @@
 /*
  * Bytes of users, counted by several workers (net/users.h counts in itself where there is one). In
- * memory that they share; each writes into cells of its own, so no lock is taken and nothing is lost
- * when one dies. The table of names only grows: who is gone may come back.
+ * memory that they share; each writes into cells of its own, so no lock is taken and nothing is
+ * lost when one dies. The table of names only grows: who is gone may come back.
  */
 #ifndef NET_LEDGER_H
 #define NET_LEDGER_H
@@ -10,8 +10,8 @@
 
 struct ledger;
 
-/* For `names` names at least and so many workers; reserved, not touched. Before they are forked. NULL with
- * errno. crypto_open() has run. */
+/* For `names` names at least and so many workers; reserved, not touched. Before they are forked.
+ * NULL with errno. crypto_open() has run. */
 struct ledger *ledger_open(uint32_t names, unsigned workers);
 void ledger_close(struct ledger *ledger);
 

@@ -1,7 +1,7 @@
 /*
- * How pf tells: rdr-to through an ioctl of /dev/pf, with both ends of the connection as the kernel sees
- * them now; divert-to, and fwd of ipfw, by the socket's own address. Datagrams of others are not taken
- * here. Needs <net/pfvar.h>.
+ * How pf tells: rdr-to through an ioctl of /dev/pf, with both ends of the connection as the kernel
+ * sees them now; divert-to, and fwd of ipfw, by the socket's own address. Datagrams of others are
+ * not taken here. Needs <net/pfvar.h>.
  */
 #include "net/origdst.h"
 

@@ -1,6 +1,6 @@
 /*
- * How netfilter tells: REDIRECT through the options SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST, TPROXY
- * by the socket's own address. CAP_NET_ADMIN is needed for addresses that are not ours.
+ * How netfilter tells: REDIRECT through the options SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST,
+ * TPROXY by the socket's own address. CAP_NET_ADMIN is needed for addresses that are not ours.
  */
 #include "net/origdst.h"
 

@@ -1,6 +1,6 @@
 /*
- * Where a datagram goes that a client has sent: by the rules (net/route.h) through the server, or to
- * the target itself, whose name is looked up first; or nowhere.
+ * Where a datagram goes that a client has sent: by the rules (net/route.h) through the server, or
+ * to the target itself, whose name is looked up first; or nowhere.
  */
 #ifndef NET_OUTWARD_H
 #define NET_OUTWARD_H

@@ -1,5 +1,6 @@
 /*
- * SIP022 and SIP023, UDP. The AES methods and the ChaCha methods have the same text, but another way to hide the session and the number in front of it:
+ * SIP022 and SIP023, UDP. The AES methods and the ChaCha methods have the same text, but another
+ * way to hide the session and the number in front of it:
  *
  *	AES:    AES(PSK, session, number), identity headers, AEAD(subkey of the session, text)
  *	ChaCha: nonce, XChaCha(PSK, session, number, text)

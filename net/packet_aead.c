@@ -23,9 +23,9 @@ static void expand(const struct wire_key *key, const unsigned char *salt,
 	sodium_memzero(subkey, sizeof subkey);
 }
 
-/* As for streams, but never with a prefix: it would make a datagram look like nothing there is. It is
- * remembered, so that our own bytes sent back to us are a replay; that it was there before need not be
- * feared, at this length. */
+/* As for streams, but never with a prefix: it would make a datagram look like nothing there is. It
+ * is remembered, so that our own bytes sent back to us are a replay; that it was there before need
+ * not be feared, at this length. */
 static void fresh_salt(const struct wire_key *key, unsigned char *salt)
 {
 	random_bytes(salt, key->salt_len);

@@ -1,7 +1,7 @@
 /*
  * Datagrams that wait for the address of a name: a target's, or a server's. Their bytes lie in
- * blocks. There are few, in all, of each association, and of those who ask from one address, who may
- * have many: more are lost, as on any full queue, and others' are not.
+ * blocks. There are few, in all, of each association, and of those who ask from one address, who
+ * may have many: more are lost, as on any full queue, and others' are not.
  */
 #ifndef NET_PARCEL_H
 #define NET_PARCEL_H
@@ -15,8 +15,8 @@ enum {
 	PARCELS_EACH = 64,	 /* of one association */
 	PARCELS_SHARE = 128,	 /* of those who have one share (resolve_share()) */
 	PARCEL_BLOCKS_SHARE = 4, /* at most this part of all blocks, */
-	PARCEL_BLOCKS_QUARTER =
-		4 /* and of these at most this part for one share, or one datagram */
+	/* and of these at most this part for one share, or one datagram */
+	PARCEL_BLOCKS_QUARTER = 4
 };
 
 struct parcel {
@@ -53,8 +53,8 @@ enum resolve_status parcel_ask(struct parcel *parcel, const char *name,
 bool parcel_fill(struct parcel *parcel, const struct endpoint *target, const unsigned char *bytes,
 		 size_t n);
 
-/* Its bytes in datagram_room(); they may be sealed and sent from there. Their number is parcel->n; with the
- * target that was put there (NULL: none was), *n. */
+/* Its bytes in datagram_room(); they may be sealed and sent from there. Their number is parcel->n;
+ * with the target that was put there (NULL: none was), *n. */
 unsigned char *parcel_unpack(const struct parcel *parcel, struct endpoint *target, size_t *n);
 
 void parcel_drop(struct parcel *parcel);

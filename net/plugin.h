@@ -32,8 +32,8 @@ struct plugin {
 	void (*changed)(struct plugin *plugin); /* the state is another; NULL: nobody asks */
 	void *own;				/* the owner's */
 
-	/* Its end here, chosen by plugin_open(): a client's plugin listens there, a server's connects
-	 * to it. */
+	/* Its end here, chosen by plugin_open(): a client's plugin listens there, a server's
+	 * connects to it. */
 	struct endpoint inner;
 
 	/* plugin.c's own. */

@@ -426,8 +426,8 @@ static enum resolve_status ask(struct lookup *lookup, const char *name)
 	return lookup->status = RESOLVE_PENDING;
 }
 
-/* Somebody of another share waits for a queued name, too: it must not wait for longer than for a name of
- * its own. */
+/* Somebody of another share waits for a queued name, too: it must not wait for longer than for a
+ * name of its own. */
 static void change_share(struct entry *entry, uint8_t share)
 {
 	if (resolver.shares[share].pending >= resolver.shares[entry->share].pending)

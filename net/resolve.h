@@ -51,7 +51,8 @@ int resolve_open(const struct resolve_options *options);
 /* After every lookup has been released. */
 void resolve_close(void);
 
-/* The share of a peer: peers of one address, or of one /64 of IPv6, have the same; others mostly not. */
+/* The share of a peer: peers of one address, or of one /64 of IPv6, have the same; others mostly
+ * not. */
 uint8_t resolve_share(const struct address *peer);
 
 /* Ask for the addresses of `name` (NUL-terminated, up to 255 bytes). Returns the status; PENDING:

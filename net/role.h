@@ -20,7 +20,7 @@ enum step {
 	WAIT, /* a descriptor, an answer or the clock must move first */
 	FAIL, /* the session ends; session->why tells why */
 	MUTE, /* the peer did not prove that it knows the key: read and discard, say nothing */
-	STAY /* there is nothing to relay: the connection is all there is, until the near side leaves */
+	STAY  /* there is no relay: the connection is all there is, until the near side leaves */
 };
 
 struct role {

@@ -152,8 +152,8 @@ static void dial_upstream(struct session *s, void (*changed)(struct dial *))
 	s->key = &upstream->key;
 	flow_init(&s->up, true, FLOW_SEAL);
 	flow_init(&s->down, false, FLOW_OPEN);
-	/* The name of an upstream is our own question. The header follows soon; but a plugin begins with its own
-	 * connection when it is reached by ours. */
+	/* The name of an upstream is our own question. The header follows soon; but a plugin begins
+	 * with its own connection when it is reached by ours. */
 	dial_start(&s->dial, s->hop, s->service->sockets, 0, s->hop == &upstream->where, changed);
 }
 

@@ -22,11 +22,13 @@ enum step route_session(struct session *session, void (*changed)(struct dial *))
 /* WAIT: no answer yet, and route_patience() has not passed since the target was known. */
 enum step route_decide(struct session *session);
 
-/* ms that the look-up may take: a client goes on without an answer, while there is time for that. */
+/* ms that the look-up may take: a client goes on without an answer, while there is time for
+ * that. */
 uint64_t route_patience(const struct session *session);
 
 /* Connected: is it to a listener of the service itself, with nothing in between? A chain of such
- * sessions costs its maker one, and us as many as it has links. Then WHY_REFUSED is set, and logged. */
+ * sessions costs its maker one, and us as many as it has links. Then WHY_REFUSED is set, and
+ * logged. */
 bool route_loops(struct session *session);
 
 /* What a verdict holds for: a name's addresses but these. */
@@ -43,8 +45,8 @@ struct route route_target(const struct service *service, const struct endpoint *
 struct route route_resolved(const struct service *service, const struct endpoint *target,
 			    const struct lookup *lookup);
 
-/* May a client of this address be served? If not, that is logged. Behind a plugin, whose address all
- * have: always. */
+/* May a client of this address be served? If not, that is logged. Behind a plugin, whose address
+ * all have: always. */
 bool route_admits(const struct service *service, const struct address *client, bool udp);
 
 /* Log, rationed, that a target is refused. */

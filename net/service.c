@@ -107,8 +107,8 @@ static void pause_over(struct timer *timer)
 	go_on(container_of(timer, struct service, pause));
 }
 
-/* One place is free, or a descriptor: one may try. What it does not take, others find when their pause is
- * over. */
+/* One place is free, or a descriptor: one may try. What it does not take, others find when their
+ * pause is over. */
 static void end_first_pause(struct engine *engine)
 {
 	if (!list_empty(&engine->paused))
@@ -147,9 +147,10 @@ static void admit(struct service *service, int fd, const struct sockaddr_storage
 	close(fd);
 }
 
-/* False: nothing is to be accepted now, but after this turn or the pause. Nobody is refused, which would
- * tell a server's strangers something, and users of a client no more than that they must ask again: they
- * wait to be accepted. Of a crowd that comes at once each has a moment to say who it is. */
+/* False: nothing is to be accepted now, but after this turn or the pause. Nobody is refused, which
+ * would tell a server's strangers something, and users of a client no more than that they must ask
+ * again: they wait to be accepted. Of a crowd that comes at once each has a moment to say who it
+ * is. */
 static bool make_room(struct service *service, struct source *listener)
 {
 	if (!is_full(service->engine) || !somebody_knocks(listener->fd))

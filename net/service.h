@@ -80,23 +80,24 @@ int service_listen_datagrams(struct service *service, const struct endpoint *at,
 void service_exchange_listener(struct service *service, unsigned i, int fd);
 void service_leave_datagrams(struct service *service);
 
-/* Accept, from the reactor of this process; again after listeners were added or taken over. 0, or -1 with errno. */
+/* Accept, from the reactor of this process; again after listeners were added or taken over. 0, or
+ * -1 with errno. */
 int service_start(struct service *service);
 
 /* True if this socket is connected to a listener of the service itself: at the address it is
  * bound to, or, where that is any, at one of this machine's; or to its plugin. */
 bool service_is_reached_by(const struct service *service, int fd);
 
-/* True if the service listens there itself, for connections or for datagrams: at that address, or on any
- * and it is one of this machine's. */
+/* True if the service listens there itself, for connections or for datagrams: at that address, or
+ * on any and it is one of this machine's. */
 bool service_listens_at(const struct service *service, const struct endpoint *at, bool datagrams);
 
 /* True if connections, or datagrams, come through a plugin: all are from this machine then, whoever
  * sent them, and no address says anything. */
 bool service_is_plugged(const struct service *service, bool udp);
 
-/* Whose question the name of a target is (struct lookup): the peer's, who came by TCP or UDP; behind
- * a plugin each connection stands for itself, so that nobody waits for all others. */
+/* Whose question the name of a target is (struct lookup): the peer's, who came by TCP or UDP;
+ * behind a plugin each connection stands for itself, so that nobody waits for all others. */
 uint8_t service_share(const struct service *service, const struct address *peer, uint16_t port,
 		      bool udp);
 
@@ -114,8 +115,8 @@ void service_retire(struct service *service);
 /* A session or an association of the service is buried. */
 void service_release(struct service *service);
 
-/* Give the listeners of `from`, of TCP or those for datagrams, to `to`, which has none of them; if they are
- * watched, they stay so. */
+/* Give the listeners of `from`, of TCP or those for datagrams, to `to`, which has none of them; if
+ * they are watched, they stay so. */
 void service_hand_over(struct service *from, struct service *to, bool datagrams);
 
 #endif

@@ -8,9 +8,10 @@
  * dialled. RELAY: two flows are pumped until both have ended. SILENT lies off the path: a near side
  * that does not prove that it knows the key is read and discarded until it leaves or its handshake
  * time, counted from accept, is over. Where nothing can be proved (stream ciphers), that is the
- * answer to a target that cannot be reached, too; and an end of the near side before there is a relay is
- * answered by ours after a while that is always the same. ATTEND is the other side path: a near side that asked for
- * UDP ASSOCIATE has no relay; its connection says how long its associations live, and that is all.
+ * answer to a target that cannot be reached, too; and an end of the near side before there is a
+ * relay is answered by ours after a while that is always the same. ATTEND is the other side path: a
+ * near side that asked for UDP ASSOCIATE has no relay; its connection says how long its
+ * associations live, and that is all.
  */
 #include "net/session.h"
 
@@ -35,7 +36,8 @@ enum { FAREWELL_PART = 60 };
 /* ms after which a relay is no short one. */
 enum { LASTING = 5000 };
 
-/* ms between looks whether the kernel has sent everything before a reset: as long as nothing moved. */
+/* ms between looks whether the kernel has sent everything before a reset: as long as nothing
+ * moved. */
 enum { UNSENT_LOOK_MIN = 20, UNSENT_LOOK_MAX = 1000 };
 
 static const char *const why_text[WHY_COUNT] = {
@@ -93,14 +95,16 @@ static void bury(struct burial *burial)
 	service_release(service);
 }
 
-/* Where the format proves nothing, a prober's noise may have made the target: it must not learn of it. */
+/* Where the format proves nothing, a prober's noise may have made the target: it must not learn of
+ * it. */
 static bool keeps_quiet(const struct session *s)
 {
 	return s->service->role->near_sealed && s->key->format->forgeable;
 }
 
-/* The near side ended before there is a relay. FAIL: it is over. WAIT: not at once, since when we end must
- * not tell whether there was a target: one that answers in a while still gets its relay. */
+/* The near side ended before there is a relay. FAIL: it is over. WAIT: not at once, since when we
+ * end must not tell whether there was a target: one that answers in a while still gets its
+ * relay. */
 static enum step take_leave(struct session *s)
 {
 	if (!keeps_quiet(s) || s->broken & SIDE_NEAR || s->near.ready & READY_ERROR)
@@ -198,8 +202,8 @@ static enum step broken(struct session *s)
 	return falls_silent(s) ? MUTE : FAIL;
 }
 
-/* The sealed side sent, after a good beginning, what does not open: the other side gets what was good,
- * and must see that the stream is cut. Toward its peer a server falls silent then. */
+/* The sealed side sent, after a good beginning, what does not open: the other side gets what was
+ * good, and must see that the stream is cut. Toward its peer a server falls silent then. */
 static enum step forged(struct session *s, struct flow *flow)
 {
 	s->why = WHY_FORGED;
@@ -216,8 +220,8 @@ static enum step relay(struct session *s)
 	do { /* a side that failed as one flow wrote to it is news to the other */
 		known = s->broken;
 		for (int i = 0; i < 2; i++) {
-			if (flows[!i]->state ==
-			    FLOW_BREAKS) { /* its source, our destination, is gone */
+			/* its source, our destination, is gone */
+			if (flows[!i]->state == FLOW_BREAKS) {
 				result[i] = FLOW_WAITS;
 				continue;
 			}
@@ -266,7 +270,8 @@ static void forget_keys(struct session *s)
 	wire_wipe(&s->down_wire);
 }
 
-/* A peer falls silent whom we did not understand; or could not let in, which is not held against it. */
+/* A peer falls silent whom we did not understand; or could not let in, which is not held against
+ * it. */
 static void log_silence(const struct session *s)
 {
 	char peer[ENDPOINT_TEXT];
@@ -342,8 +347,8 @@ static uint64_t limit(const struct session *s)
 	return farewell < end ? farewell : end;
 }
 
-/* The source failed, and nothing but the kernel holds bytes for the destination: no event tells when they
- * are sent. */
+/* The source failed, and nothing but the kernel holds bytes for the destination: no event tells
+ * when they are sent. */
 static bool awaits_sending(const struct flow *f)
 {
 	return f->state == FLOW_BREAKS && f->out == 0;
@@ -434,7 +439,8 @@ static void advance(struct session *s)
 	for (;;) {
 		enum step step = life[s->step](s);
 
-		/* Looked at afterwards: what wakes a session may be the very thing it waited for. */
+		/* Looked at afterwards: what wakes a session may be the very thing it waited
+		 * for. */
 		if (step == WAIT && is_over(s))
 			step = expire(s);
 		switch (step) {
@@ -447,9 +453,9 @@ static void advance(struct session *s)
 			arm(s);
 			return;
 		case MUTE:
+			/* what else there is, is in the log, and no offence */
 			if (s->step == LEARN || s->step == RELAY)
-				log_silence(
-					s); /* what else there is, is in the log, and no offence */
+				log_silence(s);
 			fall_silent(s);
 			break;
 		case STAY:
@@ -462,8 +468,8 @@ static void advance(struct session *s)
 	}
 }
 
-/* Looked at when the session rests, so that a chunk which ends as the next one begins is not yet progress:
- * its peer would keep a block for a few bytes now and then. */
+/* Looked at when the session rests, so that a chunk which ends as the next one begins is not yet
+ * progress: its peer would keep a block for a few bytes now and then. */
 static void note_holding(struct holding *holding, const struct flow *f, uint64_t bytes)
 {
 	uint32_t passed = (uint32_t)bytes - f->out;
@@ -560,7 +566,8 @@ void session_trust(struct session *s)
 	list_append(&s->service->engine->guests, &s->link);
 }
 
-/* A server that cannot open what it gets is silent, and ends when we do: that must not look like a short talk. */
+/* A server that cannot open what it gets is silent, and ends when we do: that must not look like a
+ * short talk. */
 static const char *why_of(const struct session *s)
 {
 	if (s->down.code == FLOW_OPEN && s->up_bytes > 0 && s->down_bytes == 0 &&

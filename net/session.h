@@ -42,7 +42,8 @@ enum {
 	FIRST_PAYLOAD_WAIT = 50 /* ms that the address header waits for the first payload */
 };
 
-/* What a flow of a relay holds: since when it has neither let go of all nor passed a block's worth on. */
+/* What a flow of a relay holds: since when it has neither let go of all nor passed a block's worth
+ * on. */
 struct holding {
 	uint64_t since;	 /* ms; 0: it holds nothing */
 	uint32_t passed; /* bytes passed on until then, modulo 2^32 */

@@ -7,7 +7,8 @@
 #include <sodium.h>
 #include <string.h>
 
-/* The contexts of derive_key (SIP022: session subkey; SIP023: identity subkey) worked in, which a test makes again. */
+/* The contexts of derive_key (SIP022: session subkey; SIP023: identity subkey) worked in, which a
+ * test makes again. */
 static const struct blake3_context session_context = { { 0x31ae821a, 0xa375eea4, 0xea62276a,
 							 0x218e45be, 0x86bb309d, 0xed8ae6db,
 							 0x9af9739c, 0x5f626ac7 } };

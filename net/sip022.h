@@ -16,7 +16,8 @@ enum {
 	SIP022_TOLERANCE = 30 /* seconds between two clocks */
 };
 
-/* Derive a subkey of key->key_len bytes from a key of as many and salt[0..n), n <= WIRE_SALT_MAX. */
+/* Derive a subkey of key->key_len bytes from a key of as many and salt[0..n), n <=
+ * WIRE_SALT_MAX. */
 void sip022_session_subkey(const struct wire_key *key, const unsigned char *psk,
 			   const unsigned char *salt, size_t n, unsigned char *subkey);
 void sip022_identity_subkey(const struct wire_key *key, const unsigned char *psk,

@@ -29,9 +29,8 @@ enum {
 	KEEP_PROBES = 5,
 	KEEP_IDLE_MAX = 32767, /* the kernel's limit */
 	KEEP_EVERY_MAX = 75,
-	NEAR_BUFFER =
-		4
-		<< 20, /* bytes, for the datagrams of all clients; the kernel's limit may be less */
+	/* bytes, for the datagrams of all clients; the kernel's limit may be less */
+	NEAR_BUFFER = 4 << 20,
 	FAR_BUFFER = 1 << 20, /* for those of one */
 	BUFFER_MIN = 1 << 16
 };
@@ -322,7 +321,6 @@ int socket_listen_beside(int fd, const struct socket_options *options, bool v6on
 	struct socket_options sharing = *options;
 	struct sockaddr_storage name;
 	socklen_t len = sizeof(name);
-
 	int own;
 
 	sharing.reuse_port = true;
@@ -484,8 +482,8 @@ int socket_send_to(const struct sockaddr *to, socklen_t len, bool connected,
 	return fd;
 }
 
-/* Nothing is to be received: who writes to that address writes to our listener. What comes all the same, by rules that
- * should not be, is not kept. */
+/* Nothing is to be received: who writes to that address writes to our listener. What comes all the
+ * same, by rules that should not be, is not kept. */
 int socket_send_from(const struct sockaddr *from, socklen_t len, unsigned mark)
 {
 	int family = from->sa_family, fd = open_datagram(family);

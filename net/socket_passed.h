@@ -11,7 +11,8 @@
 /* Take the variables from the environment. Before the process forks or opens anything else. */
 void socket_passed_open(void);
 
-/* The one that is bound there, of SOCK_STREAM or SOCK_DGRAM, non-blocking; the caller's from now on.
+/* The one that is bound there, of SOCK_STREAM or SOCK_DGRAM, non-blocking; the caller's from now
+ * on.
  * -1: there is none. */
 int socket_passed(const struct sockaddr *address, int type);
 

@@ -1,7 +1,6 @@
 /*
  * What one system calls the options of a socket, or that it has none: socket_linux.c or
- * socket_bsd.c. For net/socket.c and net/socket_ares.c
- * only.
+ * socket_bsd.c. For net/socket*.c only.
  */
 #ifndef NET_SOCKET_PLATFORM_H
 #define NET_SOCKET_PLATFORM_H

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 struct splice_pipe {
-	int in, out; /* the ends of the pipe, which is empty whenever nobody uses it; -1: there is none */
+	int in, out; /* its ends; it is empty whenever nobody uses it; -1: there is none */
 };
 
 /* Make the pipe. Without one (no descriptor, no such system) `in` and `out` are -1. */

@@ -1,3 +1,6 @@
+/*
+ * See upstream.h. Called where a session or an association takes its way; owns nothing.
+ */
 #include "net/upstream.h"
 
 #include "net/plugin.h"

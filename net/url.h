@@ -27,8 +27,8 @@ struct url {
  * host and a port; whether they are good, its reader decides. Wiped by who has it. */
 const char *url_parse(struct url *url, const char *text);
 
-/* Write it to to[0..size), cut and terminated as snprintf() does; the length it has uncut. Methods of
- * 2022 are written with percent signs, others in base64. */
+/* Write it to to[0..size), cut and terminated as snprintf() does; the length it has uncut. Methods
+ * of 2022 are written with percent signs, others in base64. */
 size_t url_print(const struct url *url, char *to, size_t size);
 
 #endif

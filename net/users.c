@@ -1,7 +1,7 @@
 /*
- * See users.h. Called when settings are read, for handshakes, and at the end of sessions. Two indexes
- * of open addressing, by hash of the key and by name, are never more than half full: a look-up
- * costs the same with ten users and with ten thousand.
+ * See users.h. Called when settings are read, for handshakes, and at the end of sessions. Two
+ * indexes of open addressing, by hash of the key and by name, are never more than half full: a
+ * look-up costs the same with ten users and with ten thousand.
  *
  * All tables that replaced each other share one line, which knows the last of them: sessions keep
  * the table they began under, and none that came in between.

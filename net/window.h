@@ -1,8 +1,9 @@
 /*
- * The sliding window over the packet numbers of one session (SIP022, UDP: replay protection). A number passes once;
- * numbers come in any order, as long as they are not older than the newest by WINDOW_SIZE or more.
- * Looking and taking are apart, because the state may change only for a packet that proved to be
- * right in everything else. Zeroed: nothing was seen, any number may come first. No I/O.
+ * The sliding window over the packet numbers of one session (SIP022, UDP: replay protection). A
+ * number passes once; numbers come in any order, as long as they are not older than the newest by
+ * WINDOW_SIZE or more. Looking and taking are apart, because the state may change only for a packet
+ * that proved to be right in everything else. Zeroed: nothing was seen, any number may come first.
+ * No I/O.
  */
 #ifndef NET_WINDOW_H
 #define NET_WINDOW_H

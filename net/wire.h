@@ -4,11 +4,11 @@
  * callers read and write, these functions seal and open in the caller's scratch buffer.
  *
  * Sealing a burst: wire_slots() says where the payload must be read to, the caller reads, and
- * wire_seal() turns what was read into one run of sealed bytes. The first flight of a direction goes
- * through wire_first(), which puts the salt and, upward, the address header in front.
+ * wire_seal() turns what was read into one run of sealed bytes. The first flight of a direction
+ * goes through wire_first(), which puts the salt and, upward, the address header in front.
  *
- * Opening a burst: wire_open() opens every whole chunk that lies in the buffer, in place, and points
- * an iovec at the payloads.
+ * Opening a burst: wire_open() opens every whole chunk that lies in the buffer, in place, and
+ * points an iovec at the payloads.
  */
 #ifndef NET_WIRE_H
 #define NET_WIRE_H
@@ -125,8 +125,8 @@ struct wire_opened {
 	size_t need;
 };
 
-/* The method of this name (any case; also by an alias of other programs), or NULL. wire_list: for listing,
- * without the aliases; NULL after the last. */
+/* The method of this name (any case; also by an alias of other programs), or NULL. wire_list: for
+ * listing, without the aliases; NULL after the last. */
 const struct wire_method *wire_find(const char *name);
 const struct wire_method *wire_list(unsigned i);
 
@@ -136,9 +136,9 @@ size_t wire_key_len(const struct wire_method *method);
 /* False: this build or its libraries lack what the method needs, and no key can be made. */
 bool wire_built(const struct wire_method *method);
 
-/* Make a key from its method and raw key bytes (wire_key_len() of them). All that is optional is off
- * then: set it afterwards. crypto_open() has run. 0, or -1: no memory. The key may be copied; its owner
- * wipes one of the copies, when the others are used no more. */
+/* Make a key from its method and raw key bytes (wire_key_len() of them). All that is optional is
+ * off then: set it afterwards. crypto_open() has run. 0, or -1: no memory. The key may be copied;
+ * its owner wipes one of the copies, when the others are used no more. */
 int wire_key_set(struct wire_key *key, const struct wire_method *method,
 		 const unsigned char *bytes);
 void wire_key_wipe(struct wire_key *key);
@@ -146,8 +146,8 @@ void wire_key_wipe(struct wire_key *key);
 /* Bytes that a direction needs beside its wire_state, from key->leases; 0: none. */
 size_t wire_lease_size(const struct wire_key *key);
 
-/* Give a client's key its chain: chain[i].key is filled in for i < n <= WIRE_IDENTITIES, outermost first;
- * the hashes are made here. `chain` lives as long as the key; its owner wipes it. */
+/* Give a client's key its chain: chain[i].key is filled in for i < n <= WIRE_IDENTITIES, outermost
+ * first; the hashes are made here. `chain` lives as long as the key; its owner wipes it. */
 void wire_key_chain(struct wire_key *key, struct wire_identity *chain, unsigned n);
 
 /* Where to read payload for a burst of at most `batch` payload bytes into buf[0..size): entries of
@@ -155,36 +155,38 @@ void wire_key_chain(struct wire_key *key, struct wire_identity *chain, unsigned 
 int wire_slots(const struct wire_key *key, unsigned char *buf, size_t size, size_t batch,
 	       struct iovec *iov);
 
-/* Seal the `n` > 0 payload bytes that were read into those slots. The sealed bytes lie at buf[0..result).
- * wire_first() has run for this state. */
+/* Seal the `n` > 0 payload bytes that were read into those slots. The sealed bytes lie at
+ * buf[0..result). wire_first() has run for this state. */
 size_t wire_seal(const struct wire_key *key, struct wire_state *state, unsigned char *buf,
 		 size_t n);
 
 /* The first flight: salt, then one chunk of header || payload. `header` is the target upward, NULL
- * downward (payload must not be empty then). The sealed bytes lie at buf[0..result), which has room for
- * WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD; `payload` lies elsewhere. The salt enters the replay memory. */
+ * downward (payload must not be empty then). The sealed bytes lie at buf[0..result), which has room
+ * for WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD; `payload` lies elsewhere. The salt enters the replay
+ * memory. */
 size_t wire_first(const struct wire_key *key, struct wire_state *state,
 		  const struct endpoint *header, const unsigned char *payload, size_t n,
 		  unsigned char *buf);
 
-/* Open what lies in buf[0..n), in place: 0 with *opened filled, or -1: forged, malformed or replayed. iov
- * has WIRE_IOV entries. Chunks that are good are delivered whatever comes after them, however the stream
- * is cut: -1 means that nothing new was found, and then every later call gives -1. What lies behind
- * opened->used is kept by the caller and put in front of what is read next. Call again at once while
- * that is at least opened->need bytes: the iovec was full, or what follows is forged. The payload may be
- * empty although bytes were used. Payloads that are small move together, so that few entries do. */
+/* Open what lies in buf[0..n), in place: 0 with *opened filled, or -1: forged, malformed or
+ * replayed. iov has WIRE_IOV entries. Chunks that are good are delivered whatever comes after them,
+ * however the stream is cut: -1 means that nothing new was found, and then every later call gives
+ * -1. What lies behind opened->used is kept by the caller and put in front of what is read next.
+ * Call again at once while that is at least opened->need bytes: the iovec was full, or what follows
+ * is forged. The payload may be empty although bytes were used. Payloads that are small move
+ * together, so that few entries do. */
 int wire_open(const struct wire_key *key, struct wire_state *state, unsigned char *buf, size_t n,
 	      struct iovec *iov, struct wire_opened *opened);
 
-/* The direction `down` answers the direction `up`: it learns of it what its format needs. For the server
- * before wire_first() of the answer, for the client after wire_first() of the request. */
+/* The direction `down` answers the direction `up`: it learns of it what its format needs. For the
+ * server before wire_first() of the answer, for the client after wire_first() of the request. */
 void wire_answers(struct wire_state *down, const struct wire_state *up);
 
 /* Forget the keys of a direction, and give back what it holds; it is as new. */
 void wire_wipe(struct wire_state *state);
 
-/* True once the peer has proved that it knows the key, or has sent as much as would have to prove it,
- * where a format is forgeable. */
+/* True once the peer has proved that it knows the key, or has sent as much as would have to prove
+ * it, where a format is forgeable. */
 static inline bool wire_authenticated(const struct wire_state *state)
 {
 	return state->begun;
@@ -207,8 +209,8 @@ struct wire_format {
 
 extern const struct wire_format wire_aead, wire_stream, wire_2022;
 
-/* A salt or IV that this program never saw: the same one twice would be the same key stream twice. It
- * is remembered, so that our own bytes sent back to us are a replay. */
+/* A salt or IV that this program never saw: the same one twice would be the same key stream twice.
+ * It is remembered, so that our own bytes sent back to us are a replay. */
 void wire_fresh_salt(const struct wire_key *key, struct replay *replay, unsigned char *salt);
 
 /* Give back what a direction leased. */

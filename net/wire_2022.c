@@ -172,8 +172,8 @@ static int remember(const struct wire_key *key, struct wire_state *state, const 
 	return result == SALTS_NEW ? 0 : -1;
 }
 
-/* Only the salt of a request that is right in everything so far is remembered: others would fill the
- * memory, or burn the salt of a request that is still to come. */
+/* Only the salt of a request that is right in everything so far is remembered: others would fill
+ * the memory, or burn the salt of a request that is still to come. */
 static int start_request(const struct wire_key *key, struct wire_state *state, unsigned char *buf)
 {
 	unsigned char *fixed = buf + key->salt_len;
