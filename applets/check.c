@@ -204,13 +204,6 @@ static unsigned check_keys(const struct settings *s)
 
 /* --- where it would listen */
 
-static bool is_any(const struct address *address)
-{
-	static const uint8_t zeros[16];
-
-	return !memcmp(address->ip, zeros, address->family == 4 ? 4 : 16);
-}
-
 /* The addresses at which a program would listen. */
 struct listeners {
 	bool tells; /* or only counts */
@@ -251,7 +244,7 @@ static void check_listener(struct listeners *l, const struct endpoint *at, bool 
 	endpoint_print(at, text, sizeof text);
 	if (!endpoint_address(at, &address))
 		usable(l, "would listen on %s (%s), a name that is looked up then", text, kind);
-	else if (!is_any(&address) && socket_is_ours(&address) == 0)
+	else if (!address_is_any(&address) && socket_is_ours(&address) == 0)
 		unusable(l, text, kind, "this machine has no such address");
 	else if (socket_port_used(at, udp))
 		unusable(l, text, kind, "the port is in use");

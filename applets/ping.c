@@ -193,11 +193,10 @@ static void make_key(struct ping *ping, const struct settings_place *place, stru
 
 static bool is_any(const struct endpoint *at, unsigned family)
 {
-	static const uint8_t none[16];
 	struct address address;
 
 	return endpoint_address(at, &address) && address.family == family &&
-	       !memcmp(address.ip, none, family == 4 ? 4 : 16);
+	       address_is_any(&address);
 }
 
 /* Where a server that listens everywhere is to be found here. */

@@ -6,7 +6,6 @@
 #include "net/assoc.h"
 
 #include <sodium.h>
-#include <string.h>
 
 int controls_open(struct controls *controls, uint32_t max)
 {
@@ -22,16 +21,6 @@ void controls_close(struct controls *controls)
 	controls->slab.base = NULL;
 }
 
-static size_t address_len(const struct address *address)
-{
-	return address->family == 6 ? 16 : 4;
-}
-
-static bool same(const struct address *a, const struct address *b)
-{
-	return a->family == b->family && memcmp(a->ip, b->ip, address_len(a)) == 0;
-}
-
 /* Where it stands, or would stand, in its bucket. */
 static struct control **place_of(struct controls *controls, const struct address *address)
 {
@@ -40,7 +29,7 @@ static struct control **place_of(struct controls *controls, const struct address
 
 	crypto_shorthash(hash, address->ip, address_len(address), controls->hash_key);
 	at = &controls->buckets[hash[0]];
-	while (*at && !same(&(*at)->address, address))
+	while (*at && !address_equal(&(*at)->address, address))
 		at = &(*at)->next;
 	return at;
 }

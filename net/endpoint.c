@@ -285,16 +285,25 @@ void address_set(struct address *address, int family, const void *ip)
 	memcpy(address->ip, ip, address->family == 4 ? IPV4_BYTES : IPV6_BYTES);
 }
 
+bool address_equal(const struct address *a, const struct address *b)
+{
+	return a->family == b->family && memcmp(a->ip, b->ip, address_len(a)) == 0;
+}
+
+bool address_is_any(const struct address *address)
+{
+	static const unsigned char any[IPV6_BYTES];
+
+	return memcmp(address->ip, any, address_len(address)) == 0;
+}
+
 bool address_lead_home(struct address *address)
 {
-	static const unsigned char nowhere[IPV6_BYTES];
-	size_t n = address->family == 4 ? IPV4_BYTES : IPV6_BYTES;
-
-	if (memcmp(address->ip, nowhere, n) != 0)
+	if (!address_is_any(address))
 		return false;
 	if (address->family == 4)
 		address->ip[0] = 127;
-	address->ip[n - 1] = 1;
+	address->ip[address_len(address) - 1] = 1;
 	return true;
 }
 

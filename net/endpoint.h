@@ -59,6 +59,17 @@ const char *endpoint_print(const struct endpoint *endpoint, char *to, size_t n);
 /* `ip` has 4 or 16 bytes; IPv4-mapped IPv6 becomes IPv4. */
 void address_set(struct address *address, int family, const void *ip);
 
+/* Bytes of its `ip` that count. */
+static inline size_t address_len(const struct address *address)
+{
+	return address->family == 4 ? 4 : 16;
+}
+
+bool address_equal(const struct address *a, const struct address *b);
+
+/* 0.0.0.0 or ::, or none at all. */
+bool address_is_any(const struct address *address);
+
 /* 0.0.0.0 and :: lead to this host: they become 127.0.0.1 and ::1. Where they stay what they are,
  * the system may take the address that we send from in their place. False: it is another
  * address. */

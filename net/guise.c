@@ -92,15 +92,12 @@ static bool make_room(struct guises *guises)
 /* An address that a datagram can come from, and that is not ours to lose. */
 static bool can_be(struct guises *guises, const struct address *source)
 {
-	static const struct address any4 = { .family = 4 }, any6 = { .family = 6 };
-	bool v4 = source->family == 4;
-	size_t n = v4 ? 4 : 16;
+	uint8_t first = source->ip[0];
 	int ours;
 
-	if (memcmp(source->ip, v4 ? any4.ip : any6.ip, n) == 0)
+	if (address_is_any(source))
 		return false;
-	if (v4 ? source->ip[0] == 0 || source->ip[0] == 127 || source->ip[0] >= 224
-	       : source->ip[0] == 0xff)
+	if (source->family == 4 ? first == 0 || first == 127 || first >= 224 : first == 0xff)
 		return false;
 	do
 		ours = socket_is_ours(source);

@@ -208,25 +208,18 @@ static uint16_t address_of(int fd, int (*ask)(int, struct sockaddr *, socklen_t 
 		       : address_from_socket(to, (struct sockaddr *)&at);
 }
 
-static bool same_address(const struct address *a, const struct address *b)
-{
-	return a->family == b->family && !memcmp(a->ip, b->ip, a->family == 4 ? 4 : 16);
-}
-
 /* Is it an address of this machine? Whoever connects to one does so from the same; on the
  * loopback interface there are many. */
 static bool is_ours(const struct address *to, const struct address *from)
 {
-	return same_address(to, from) || (to->family == 4 && to->ip[0] == 127);
+	return address_equal(to, from) || (to->family == 4 && to->ip[0] == 127);
 }
 
 static bool covers(const struct address *bound, const struct address *to,
 		   const struct address *from)
 {
-	static const unsigned char any[16];
-
-	if (memcmp(bound->ip, any, bound->family == 4 ? 4 : 16) != 0)
-		return same_address(bound, to);
+	if (!address_is_any(bound))
+		return address_equal(bound, to);
 	return (bound->family == 6 || to->family == 4) && is_ours(to, from);
 }
 

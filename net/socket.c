@@ -573,6 +573,5 @@ int socket_is_ours(const struct address *address)
 	if (connect(fd, (struct sockaddr *)&at, len) == 0 && socket_name(fd, &from))
 		address_from_socket(&self, (struct sockaddr *)&from);
 	close(fd);
-	return self.family == address->family &&
-	       memcmp(self.ip, address->ip, self.family == 4 ? 4 : 16) == 0;
+	return address_equal(&self, address);
 }

@@ -9,7 +9,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { FIRST = 3, PASSED_MAX = 64 };
@@ -57,7 +56,7 @@ static bool is_bound_to(int fd, const struct sockaddr *address, int type)
 		return false;
 	return address_from_socket(&wanted, address) ==
 		       address_from_socket(&has, (struct sockaddr *)&name) &&
-	       !memcmp(wanted.ip, has.ip, wanted.family == 4 ? 4 : 16);
+	       address_equal(&wanted, &has);
 }
 
 int socket_passed(const struct sockaddr *address, int type)

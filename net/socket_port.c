@@ -62,23 +62,14 @@ static bool read_row(const char *line, struct row *row)
 	return read_hex(&p, 2, &row->state);
 }
 
-static bool is_any(const struct address *address)
-{
-	static const uint8_t zeros[16];
-
-	return !memcmp(address->ip, zeros, address->family == 4 ? 4 : 16);
-}
-
 static bool matches(const struct row *row, const struct endpoint *at)
 {
 	struct address wanted;
 
 	if (row->port != at->port)
 		return false;
-	if (!endpoint_address(at, &wanted) || is_any(&wanted) || is_any(&row->address))
-		return true;
-	return wanted.family == row->address.family &&
-	       !memcmp(wanted.ip, row->address.ip, wanted.family == 4 ? 4 : 16);
+	return !endpoint_address(at, &wanted) || address_is_any(&wanted) ||
+	       address_is_any(&row->address) || address_equal(&wanted, &row->address);
 }
 
 /* 1, 0, or -1: the table cannot be read. Those that listen come first. */

@@ -381,6 +381,26 @@ static void address_of(void **state)
 	assert_int_equal(address.family, 4);
 }
 
+static void compared(void **state)
+{
+	(void)state;
+	struct address v4 = { .family = 4, .ip = { 192, 0, 2, 7, 1 } };
+	struct address same = { .family = 4, .ip = { 192, 0, 2, 7, 2 } };
+	struct address v6 = { .family = 6, .ip = { 192, 0, 2, 7, 1 } };
+	struct address other = { .family = 6, .ip = { 192, 0, 2, 7, 1, [15] = 1 } };
+	struct address any4 = { .family = 4, .ip = { [4] = 1 } }, any6 = { .family = 6 };
+
+	assert_true(address_equal(&v4, &same)); /* what is behind an address does not count */
+	assert_false(address_equal(&v4, &v6));
+	assert_false(address_equal(&v6, &other));
+	assert_false(address_equal(&any4, &any6));
+	assert_true(address_is_any(&any4));
+	assert_true(address_is_any(&any6));
+	any4.ip[3] = any6.ip[15] = 1;
+	assert_false(address_is_any(&any4));
+	assert_false(address_is_any(&any6));
+}
+
 static void other_families(void **state)
 {
 	(void)state;
@@ -408,6 +428,7 @@ int main(void)
 		cmocka_unit_test(sockets),
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(address_of),
+		cmocka_unit_test(compared),
 		cmocka_unit_test(other_families),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
