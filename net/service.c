@@ -275,74 +275,68 @@ bool service_listens_at(const struct service *service, const struct endpoint *at
 	return false;
 }
 
-/* Room for one more of them, which do not move any more once they are watched. */
-static struct listener *add_listener(struct listener **all, unsigned n, int fd)
+/* Listeners of one kind. */
+struct kind {
+	struct listener **all;
+	uint8_t *count;
+};
+
+static struct kind kind_of(struct service *service, bool datagrams)
 {
-	struct listener *more = realloc(*all, (n + 1) * sizeof(*more));
+	if (datagrams)
+		return (struct kind){ &service->datagrams, &service->datagram_count };
+	return (struct kind){ &service->listeners, &service->listener_count };
+}
+
+/* One more of them, which do not move any more once they are watched. */
+static int add_listener(struct service *service, bool datagrams, int fd)
+{
+	struct kind kind = kind_of(service, datagrams);
+	uint8_t number = *kind.count;
+	struct listener *more = realloc(*kind.all, (number + 1u) * sizeof(*more));
+	struct address bound;
 
 	if (!more) {
 		close(fd);
 		errno = ENOMEM;
-		return NULL;
+		return -1;
 	}
-	*all = more;
-	return &more[n];
+	*kind.all = more;
+	more[number] = (struct listener){
+		.source.fd = fd,
+		.service = service,
+		.port = address_of(fd, getsockname, &bound),
+		.number = number,
+	};
+	++*kind.count;
+	return 0;
+}
+
+static int listen_at(struct service *service, const struct endpoint *at, bool v6only,
+		     bool datagrams)
+{
+	bool whole = service->mtu && service->role->near_sealed;
+	struct sockaddr_storage address;
+	socklen_t len = endpoint_socket(at, &address);
+	const struct sockaddr *where = (struct sockaddr *)&address;
+
+	if (len == 0 || *kind_of(service, datagrams).count == LISTENERS_MAX) {
+		errno = len == 0 ? EADDRNOTAVAIL : ENOSPC;
+		return -1;
+	}
+	int fd = datagrams ? socket_receive(where, len, service->sockets, v6only, whole)
+			   : socket_listen(where, len, service->sockets, v6only);
+	return fd < 0 ? -1 : add_listener(service, datagrams, fd);
 }
 
 int service_listen(struct service *service, const struct endpoint *at, bool v6only)
 {
-	unsigned number = service->listener_count;
-	struct sockaddr_storage address;
-	socklen_t len = endpoint_socket(at, &address);
-
-	if (len == 0 || number == LISTENERS_MAX) {
-		errno = len == 0 ? EADDRNOTAVAIL : ENOSPC;
-		return -1;
-	}
-	int fd = socket_listen((struct sockaddr *)&address, len, service->sockets, v6only);
-	if (fd < 0)
-		return -1;
-	struct listener *listener = add_listener(&service->listeners, number, fd);
-	struct address bound;
-
-	if (!listener)
-		return -1;
-	*listener = (struct listener){
-		.source.fd = fd,
-		.service = service,
-		.port = address_of(fd, getsockname, &bound),
-	};
-	service->listener_count++;
-	return 0;
+	return listen_at(service, at, v6only, false);
 }
 
 int service_listen_datagrams(struct service *service, const struct endpoint *at, bool v6only)
 {
-	bool whole = service->mtu && service->role->near_sealed;
-	unsigned number = service->datagram_count;
-	struct sockaddr_storage address;
-	socklen_t len = endpoint_socket(at, &address);
-
-	if (len == 0 || number == LISTENERS_MAX) {
-		errno = len == 0 ? EADDRNOTAVAIL : ENOSPC;
-		return -1;
-	}
-	int fd = socket_receive((struct sockaddr *)&address, len, service->sockets, v6only, whole);
-	if (fd < 0)
-		return -1;
-	struct listener *listener = add_listener(&service->datagrams, number, fd);
-	struct address bound;
-
-	if (!listener)
-		return -1;
-	*listener = (struct listener){
-		.source.fd = fd,
-		.service = service,
-		.port = address_of(fd, getsockname, &bound),
-		.number = (uint8_t)number,
-	};
-	service->datagram_count++;
-	return 0;
+	return listen_at(service, at, v6only, true);
 }
 
 void service_exchange_listener(struct service *service, unsigned i, int fd)
@@ -415,17 +409,14 @@ void service_free(struct service *service)
 
 void service_hand_over(struct service *from, struct service *to, bool datagrams)
 {
-	struct listener **had = datagrams ? &from->datagrams : &from->listeners;
-	struct listener **has = datagrams ? &to->datagrams : &to->listeners;
-	uint8_t *gave = datagrams ? &from->datagram_count : &from->listener_count;
-	uint8_t *got = datagrams ? &to->datagram_count : &to->listener_count;
+	struct kind had = kind_of(from, datagrams), has = kind_of(to, datagrams);
 
-	*has = *had;
-	*got = *gave;
-	*had = NULL;
-	*gave = 0;
-	for (unsigned i = 0; i < *got; i++)
-		(*has)[i].service = to;
+	*has.all = *had.all;
+	*has.count = *had.count;
+	*had.all = NULL;
+	*had.count = 0;
+	for (unsigned i = 0; i < *has.count; i++)
+		(*has.all)[i].service = to;
 }
 
 void service_release(struct service *service)
