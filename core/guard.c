@@ -24,7 +24,7 @@ static noreturn void watch(int line, pid_t leader)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	process_name("ss-guard");
-	process_close_others(line);
+	process_close_others(0, line);
 	do
 		n = read(line, &c, 1);
 	while (n > 0 || (n < 0 && errno == EINTR));

@@ -51,6 +51,13 @@ void process_close_each(unsigned first, unsigned last)
 		close((int)fd);
 }
 
+void process_close_others(unsigned first, int but)
+{
+	if ((unsigned)but > first)
+		process_close_range(first, (unsigned)but - 1);
+	process_close_range((unsigned)but + 1, ~0u);
+}
+
 void process_start(void)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };

@@ -30,10 +30,11 @@
 /* A descriptor whose reads end or fail, and whose writes fail or go nowhere. -1 with errno. */
 int process_nothing(void);
 
-/* Close every descriptor but this one. */
-void process_close_others(int fd);
+/* Close every descriptor from `first` on but this one. */
+void process_close_others(unsigned first, int but);
 
-/* Those from `first` to `last`, by trying. */
+/* Its parts: those from `first` to `last`, at once where the system can; or by trying each. */
+void process_close_range(unsigned first, unsigned last);
 void process_close_each(unsigned first, unsigned last);
 
 /* The name that ps, pidof and killall see, where a program may choose it. */

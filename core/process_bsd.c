@@ -36,11 +36,9 @@ void process_lend_marking(void)
 {
 }
 
-void process_close_others(int fd)
+void process_close_range(unsigned first, unsigned last)
 {
-	if (fd > 0)
-		process_close_each(0, (unsigned)fd - 1);
-	process_close_each((unsigned)fd + 1, ~0u);
+	process_close_each(first, last);
 }
 
 /* There is no common call for it: core/guard.h has to do. */

@@ -5,35 +5,10 @@
 #include "core/process.h"
 
 #include "core/fd.h"
-#include "core/reactor.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-/* Descriptors of ours would keep ports and connections open. */
-static void close_others(int keep)
-{
-	DIR *dir = opendir("/dev/fd");
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		int fd = atoi(entry->d_name);
-
-		if (fd > STDERR_FILENO && fd != keep && fd != dirfd(dir))
-			close(fd);
-	}
-	if (dir) {
-		closedir(dir);
-		return;
-	}
-	for (int fd = STDERR_FILENO + 1; fd < getdtablesize(); fd++)
-		if (fd != keep)
-			close(fd);
-}
 
 static void ignore_signals(void)
 {
@@ -63,7 +38,8 @@ pid_t process_helper(int *ours, int (*serve)(int, void *), void *arg)
 	}
 	if (child == 0) {
 		ignore_signals();
-		close_others(ends[0]);
+		/* descriptors of ours would keep ports and connections open */
+		process_close_others(STDERR_FILENO + 1, ends[0]);
 		_exit(serve(ends[0], arg));
 	}
 	close(ends[0]);

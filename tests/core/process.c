@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -638,6 +640,62 @@ static void a_forked_worker_has_its_own_signals(void **unused)
 	expect_success(forked);
 }
 
+/* --- helpers */
+
+static int spares[2];
+
+/* It has what is said, and ends when we let go of it. */
+static int look_around(int end, void *arg)
+{
+	char byte;
+
+	EXPECT(fcntl(STDERR_FILENO, F_GETFD) >= 0);
+	for (int i = 0; i < 2; i++)
+		EXPECT(fcntl(spares[i], F_GETFD) < 0 && errno == EBADF);
+	EXPECT(read(end, &byte, 1) == 0);
+	return *(int *)arg;
+}
+
+static void helped(void)
+{
+	int answer = 7, ours, status;
+	pid_t pid;
+
+	spares[0] = open("/dev/null", O_RDONLY);
+	spares[1] = dup2(spares[0], 200); /* one below its end, one above */
+	EXPECT(spares[0] >= 0 && spares[1] == 200);
+	pid = process_helper(&ours, look_around, &answer);
+	EXPECT(pid > 0 && fcntl(spares[1], F_GETFD) >= 0);
+	close(ours);
+	EXPECT(waitpid(pid, &status, 0) == pid);
+	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+/* As where the kernel is older than close_range(), or a container forbids it. */
+static void helped_without_close_range(void)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 436, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = steps };
+
+	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 || getenv("EMULATED"));
+	helped();
+}
+
+static void a_helper_has_nothing_else_open(void **unused)
+{
+	(void)unused;
+	expect_success(helped);
+	expect_success(helped_without_close_range);
+}
+
+/* --- process number 1 */
+
 static void reap_grandchild(void)
 {
 	EXPECT(getpid() == 1);
@@ -702,6 +760,7 @@ int main(void)
 		cmocka_unit_test_setup(every_child_is_reaped, clean),
 		cmocka_unit_test_setup(a_forked_worker_has_its_own_signals, clean),
 		cmocka_unit_test_setup(process_number_one_works_too, clean),
+		cmocka_unit_test_setup(a_helper_has_nothing_else_open, clean),
 	};
 	int failed;
 
