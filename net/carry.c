@@ -15,6 +15,7 @@
 #include "net/socket.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 
 enum {
@@ -99,33 +100,43 @@ static struct assoc *whose(struct assoc *a, struct listener *listener, const str
 	return a;
 }
 
-static void up_sealed(struct listener *listener, const struct datagram *piece, unsigned char *bytes,
-		      size_t n)
+/* Open a packet; whose it is, or NULL: nobody's, or there is no room. `fresh`, zeroed, is for the
+ * session of one that is the first of its own. */
+static struct assoc *open_sealed(struct listener *listener, const struct datagram *piece,
+				 unsigned char *bytes, size_t n, struct packet_peer *fresh,
+				 struct packet_opened *opened)
 {
 	struct service *service = listener->service;
 	struct assocs *assocs = &service->engine->assocs;
-	struct packet_peer fresh = { .known = false }, *peer = &fresh;
 	struct packet_front front;
-	struct packet_opened opened;
 	struct assoc *a;
 
 	if (packet_begin(&service->key, bytes, n, &front) < 0) {
 		log_stranger(piece);
-		return;
+		return NULL;
 	}
 	a = front.has_id ? assoc_find_id(assocs, service, front.id)
 			 : assoc_find_client(assocs, service, listener->number, &piece->from);
-	if (a && front.has_id)
-		peer = &a->peers[0];
-	if (packet_open(&service->key, NULL, peer, &front, bytes, n, &opened) < 0) {
+	if (packet_open(&service->key, NULL, a && front.has_id ? &a->peers[0] : fresh, &front,
+			bytes, n, opened) < 0) {
 		log_stranger(piece);
-		return;
+		return NULL;
 	}
 	service->traffic->up += n;
-	endpoint_normalise(&opened.address);
-	if (!endpoint_resolvable(&opened.address))
-		return;
-	a = whose(a, listener, piece, front.has_id ? &fresh : NULL);
+	endpoint_normalise(&opened->address);
+	if (!endpoint_resolvable(&opened->address))
+		return NULL;
+	return whose(a, listener, piece, front.has_id ? fresh : NULL);
+}
+
+static void up_sealed(struct listener *listener, const struct datagram *piece, unsigned char *bytes,
+		      size_t n)
+{
+	struct packet_peer fresh = { .known = false };
+	struct packet_opened opened;
+	struct assoc *a = open_sealed(listener, piece, bytes, n, &fresh, &opened);
+
+	sodium_memzero(fresh.subkey, sizeof fresh.subkey);
 	if (!a)
 		return;
 	note_port(a, opened.address.port);
