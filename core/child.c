@@ -201,8 +201,7 @@ static int launch(struct child *child, char *const *argv, char *const *environme
 			waitpid(pid, NULL, 0);
 	}
 	close(report[0]);
-	if (error == 0 || pid > 0)
-		child->pid = error ? 0 : pid;
+	child->pid = error ? 0 : pid;
 	errno = error;
 	return child->pid ? 0 : -1;
 }
@@ -232,7 +231,6 @@ int child_start(struct child *child, char *const *argv, char *const *environment
 	if (reactor_watch(&child->output, ends[0], READY_IN, output_woken) < 0) {
 		log_warn("%s: its output is lost: %s", child->name, strerror(errno));
 		close(ends[0]);
-		child->output.fd = -1;
 	}
 	return 0;
 }

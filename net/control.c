@@ -16,9 +16,7 @@ int controls_open(struct controls *controls, uint32_t max)
 
 void controls_close(struct controls *controls)
 {
-	if (controls->slab.base)
-		slab_close(&controls->slab);
-	controls->slab.base = NULL;
+	slab_close(&controls->slab);
 }
 
 /* Where it stands, or would stand, in its bucket. */

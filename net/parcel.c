@@ -21,9 +21,7 @@ int parcels_open(struct parcels *parcels)
 
 void parcels_close(struct parcels *parcels)
 {
-	if (parcels->slab.base)
-		slab_close(&parcels->slab);
-	parcels->slab.base = NULL;
+	slab_close(&parcels->slab);
 }
 
 static uint32_t blocks_for(size_t n)
