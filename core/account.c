@@ -1,5 +1,5 @@
 /*
- * Users and their groups. Called by core/process.c with the system's two files; owns nothing.
+ * See account.h. Called by core/process.c, and by who looks beforehand; owns nothing.
  */
 #include "core/account.h"
 

@@ -2,7 +2,7 @@
  * The JSON reader: one loop over the text, with the open containers on a small stack of its own, so
  * that neither nesting nor size can exhaust the C stack. Nodes come from chunks that are freed as a
  * whole; names, strings and numbers are decoded into one copy that is never longer than the text.
- * Called by applets/settings.c for configuration files.
+ * Called for configuration files, and for what is said to a running program.
  */
 #include "core/json.h"
 

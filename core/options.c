@@ -1,6 +1,6 @@
 /*
  * The options reader: its reasons and warnings, the keys of a file, the help text. Flags are in
- * options_flags.c; both hand each value to options_store.c. Called by applets/settings.c, which has
+ * options_flags.c; both hand each value to options_store.c. Called by applets, which have
  * the rows; owns nothing but the strings it puts into the caller's struct.
  */
 #include "core/options.h"

@@ -1,6 +1,5 @@
 /*
- * Text from outside: core/json.c asks what is UTF-8, core/log.c makes lines fit to be shown. Owns
- * nothing.
+ * See text.h. Called by whoever reads JSON, and writes lines that somebody is to see; owns nothing.
  */
 #include "core/text.h"
 

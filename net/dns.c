@@ -1,6 +1,7 @@
 /*
- * See dns.h. Called by resolve.c only. The questions are our own messages with our own ids: the
- * ids that c-ares 1.18 makes are guessable where /dev/urandom is missing.
+ * See dns.h. Called by resolve.c; route.c looks at the search list. The questions are our own
+ * messages with our own ids: the ids that c-ares 1.18 makes are guessable where /dev/urandom is
+ * missing.
  *
  *     dns_ask ──> out ──> both answered ──> finished ──> done, slot free
  *                  └───> one answered, GRACE over ──> done; the slot is free when c-ares is

@@ -1,6 +1,7 @@
 /*
- * The salts that were seen. Called by the wire formats, for handshakes only. One mapping holds it
- * all and is shared by the processes that fork after replay_open():
+ * The salts that were seen. Called by the wire formats, once for each handshake, and for each
+ * datagram where sessions have no numbers. One mapping holds it all and is shared by the processes
+ * that fork after replay_open():
  *
  *	struct replay | half 0: level 0, level 1, ... | half 1: level 0, level 1, ...
  *

@@ -1,5 +1,5 @@
 /*
- * See salt.h. Called by the wire formats, once per direction; owns nothing. No I/O.
+ * See salt.h. Called by the wire formats, once per direction or datagram; owns nothing. No I/O.
  */
 #include "net/salt.h"
 

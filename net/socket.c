@@ -1,7 +1,7 @@
 /*
- * Sockets: opened, bound, connected, accepted, and all their options. Called by service.c for
- * listeners, by dial.c for connections and by assoc.c for datagrams; owns nothing. What options are
- * called where is in socket_linux.c and socket_bsd.c.
+ * See socket.h. Called by service.c for listeners, by dial.c for connections, by assoc.c and
+ * guise.c for datagrams; owns nothing. What options are called where is in socket_linux.c and
+ * socket_bsd.c.
  */
 #include "net/socket.h"
 

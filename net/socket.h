@@ -1,8 +1,9 @@
 /*
- * Every socket(), bind(), connect(), accept() and setsockopt() in the program. All descriptors are
- * non-blocking and close-on-exec. Options that the kernel refuses and that only make things faster
- * (fast open, multipath) fall back by themselves, with one log line; options that say where traffic
- * goes (interface, mark, source address) are errors.
+ * Sockets. Here, in net/socket_*.c and in net/origdst_*.c is every bind(), connect() and
+ * setsockopt() of the program, but for the two Unix sockets that core/syslog.c and core/notify.c
+ * connect. All descriptors are non-blocking and close-on-exec. Options that the kernel refuses and
+ * that only make things faster (fast open, multipath) fall back by themselves, with one log line;
+ * options that say where traffic goes (interface, mark, source address) are errors.
  */
 #ifndef NET_SOCKET_H
 #define NET_SOCKET_H

@@ -1,5 +1,6 @@
 /*
- * See socket_port.h. Called by plugin.c, some times a second while a plugin starts.
+ * See socket_port.h. Called by plugin.c, some times a second while a plugin starts, and by
+ * ss-check.
  */
 #include "net/socket_port.h"
 
