@@ -140,15 +140,3 @@ int handover_start(struct handover *handover, unsigned place, struct service *co
 	handover->service_count = service_count;
 	return reactor_watch_input(&handover->source, handover->boxes[2 * (size_t)place], woken);
 }
-
-void handover_close(struct handover *handover)
-{
-	if (handover->workers == 0)
-		return;
-	for (unsigned i = 0; i < 2 * handover->workers; i++)
-		if (handover->boxes[i] != handover->source.fd)
-			close(handover->boxes[i]);
-	reactor_forget(&handover->source);
-	free(handover->boxes);
-	*handover = (struct handover){ .source.fd = -1 };
-}

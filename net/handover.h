@@ -32,7 +32,6 @@ int handover_open(struct handover *handover, unsigned workers);
 /* In a worker: take what comes for these services. 0, or -1 with errno. */
 int handover_start(struct handover *handover, unsigned place, struct service *const *services,
 		   unsigned service_count);
-void handover_close(struct handover *handover);
 
 /* Which worker has the datagrams of the service with this number. */
 unsigned handover_place(const struct handover *handover, uint32_t service);

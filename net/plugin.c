@@ -303,10 +303,6 @@ static void ended(struct child *child, int status)
 	char verdict[64], where[ENDPOINT_TEXT];
 
 	reactor_cancel(&plugin->timer);
-	if (plugin->state == PLUGIN_OFF) {
-		change(plugin, PLUGIN_OFF);
-		return;
-	}
 	child_verdict(status, verdict, sizeof(verdict));
 	if (plugin->was_ready) {
 		if (plugin->state == PLUGIN_READY && reactor_now() - plugin->ready_at >= STEADY)
@@ -356,14 +352,4 @@ int plugin_start(struct plugin *plugin)
 	else
 		begin(plugin);
 	return plugin->state == PLUGIN_FAILED ? -1 : 0;
-}
-
-void plugin_stop(struct plugin *plugin)
-{
-	reactor_cancel(&plugin->timer);
-	plugin->state = PLUGIN_OFF;
-	child_stop(&plugin->child);
-	if (plugin->hold >= 0)
-		close(plugin->hold);
-	plugin->hold = -1;
 }

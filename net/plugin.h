@@ -56,8 +56,4 @@ int plugin_open(struct plugin *plugin);
  * changes. 0, or -1: the state is FAILED. */
 int plugin_start(struct plugin *plugin);
 
-/* Ask it to end, and start it no more: child_stop_all() waits. Its memory must stay until
- * child.pid is 0; if it runs, changed() says so. */
-void plugin_stop(struct plugin *plugin);
-
 #endif

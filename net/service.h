@@ -30,7 +30,7 @@ struct listener {
 };
 
 struct service {
-	/* Filled in by the applet before service_open(). */
+	/* Filled in by the applet before service_init(). */
 	struct engine *engine;
 	const struct role *role;
 	const struct socket_options *sockets;
