@@ -464,14 +464,9 @@ int dns_open(const struct resolve_options *options, void (*room)(void))
 	if (pool_open(&dns.pool, POOL) < 0 ||
 	    slab_open(&dns.asks, sizeof(struct dns_ask), DNS_OUT_MAX) < 0) {
 		log_error("the resolver cannot start: no memory");
-		dns_close();
 		return -1;
 	}
-	if (open_channel(options->timeout_ms) < 0) {
-		dns_close();
-		return -1;
-	}
-	return 0;
+	return open_channel(options->timeout_ms);
 }
 
 void dns_close(void)

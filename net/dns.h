@@ -27,7 +27,8 @@ struct dns_question {
 	void (*done)(struct dns_question *, const struct dns_found *);
 };
 
-/* As resolve_open(). `room` is called when a question can be asked again after DNS_BUSY. */
+/* As resolve_open(); dns_close() is to be called also if it fails. `room` is called when a question
+ * can be asked again after DNS_BUSY. */
 int dns_open(const struct resolve_options *options, void (*room)(void));
 void dns_close(void);
 

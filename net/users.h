@@ -62,7 +62,7 @@ void users_close(struct users *users);
 struct users *users_replace(struct users *old, struct users *fresh);
 
 /* A copy of the table, with room for one more, but without the user of this name (NULL: with all).
- * NULL: no memory. */
+ * NULL: no memory, or there are as many as can be. */
 struct users *users_copy(const struct users *users, const char *without, size_t key_len);
 
 /* Nobody has a live session; then, for each that there is: what it has moved so far. */
