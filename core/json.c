@@ -147,13 +147,9 @@ static int hex4(struct reader *r, uint32_t *c)
 {
 	*c = 0;
 	for (int i = 0; i < 4; i++, r->p++) {
-		int x = r->p < r->end ? *r->p : 0;
+		int x = r->p < r->end ? text_hex((char)*r->p) : -1;
 
-		if (x >= '0' && x <= '9')
-			x -= '0';
-		else if ((x | 0x20) >= 'a' && (x | 0x20) <= 'f')
-			x = (x | 0x20) - 'a' + 10;
-		else
+		if (x < 0)
 			return expected(r, "four hexadecimal digits after '\\u'");
 		*c = *c << 4 | (uint32_t)x;
 	}

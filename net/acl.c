@@ -1,6 +1,8 @@
 /* See acl.h: what the rules that were found mean. */
 #include "net/acl_rules.h"
 
+#include "core/text.h"
+
 #include <string.h>
 
 enum {
@@ -19,10 +21,8 @@ struct subject {
 static void subject_name(struct subject *subject, const struct endpoint *target)
 {
 	subject->n = target->len;
-	for (size_t i = 0; i < subject->n; i++) {
-		char c = target->host[i];
-		subject->name[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-	}
+	for (size_t i = 0; i < subject->n; i++)
+		subject->name[i] = text_lower(target->host[i]);
 	if (subject->n > 1 && subject->name[subject->n - 1] == '.')
 		subject->n--;
 	memset(subject->name + subject->n, 0, ACL_GRAM);

@@ -5,6 +5,7 @@
  */
 #include "net/acl_pattern.h"
 
+#include "core/text.h"
 #include "net/acl_program.h"
 #include "net/acl_set.h"
 
@@ -43,24 +44,15 @@ static bool is_alnum(char c)
 	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* A digit's value, or -1. */
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* What stands behind a backslash, if it is one byte. */
 static int escaped_char(struct reader *r, char c)
 {
 	static const char letters[] = "tnrfae", bytes[] = "\t\n\r\f\a\x1b";
 	const char *letter = strchr(letters, c);
 
-	if (c == 'x' && r->end - r->at >= 2 && hex(r->at[0]) >= 0 && hex(r->at[1]) >= 0) {
+	if (c == 'x' && r->end - r->at >= 2 && text_hex(r->at[0]) >= 0 && text_hex(r->at[1]) >= 0) {
 		r->at += 2;
-		return hex(r->at[-2]) << 4 | hex(r->at[-1]);
+		return text_hex(r->at[-2]) << 4 | text_hex(r->at[-1]);
 	}
 	if (c != '\0' && letter != NULL)
 		return bytes[letter - letters];

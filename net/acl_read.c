@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -147,11 +148,8 @@ static struct acl_rule *add_rule(struct reader *r, const char *literal, size_t n
 				   .literal = acl->literal_size,
 				   .n = (uint8_t)n,
 				   .program = ACL_NONE };
-	for (size_t i = 0; i < n; i++) {
-		char c = literal[i];
-		acl->literals[acl->literal_size++] =
-			(char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-	}
+	for (size_t i = 0; i < n; i++)
+		acl->literals[acl->literal_size++] = text_lower(literal[i]);
 	return rule;
 }
 

@@ -9,6 +9,7 @@
 #include "net/endpoint.h"
 
 #include "core/bytes.h"
+#include "core/text.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -118,11 +119,6 @@ static int literal_family(const char *name, size_t n, unsigned char ip[IPV6_BYTE
 	return inet_pton(AF_INET6, text, ip) == 1 ? 6 : 0;
 }
 
-static bool is_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -144,7 +140,7 @@ static bool is_number(const char *label, size_t n)
 {
 	bool hex = n >= 2 && label[0] == '0' && (label[1] == 'x' || label[1] == 'X');
 	for (size_t i = hex ? 2 : 0; i < n; i++)
-		if (hex ? !is_hex(label[i]) : !is_digit(label[i]))
+		if (hex ? text_hex(label[i]) < 0 : !is_digit(label[i]))
 			return false;
 	return true;
 }

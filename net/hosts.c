@@ -6,6 +6,7 @@
 #include "net/hosts.h"
 
 #include "core/pages.h"
+#include "core/text.h"
 
 #include <string.h>
 
@@ -127,20 +128,14 @@ static void add(struct hosts *hosts, const char *name, const char *line)
 	};
 }
 
-static void lower(char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (text[i] >= 'A' && text[i] <= 'Z')
-			text[i] = (char)(text[i] - 'A' + 'a');
-}
-
 void hosts_index(struct hosts *hosts, size_t n)
 {
 	struct walk all = { .at = hosts->text, .end = hosts->text + n }, again = all;
 	uint32_t names = 0;
 
 	hosts->text[n] = '\n';
-	lower(hosts->text, n);
+	for (size_t i = 0; i < n; i++)
+		hosts->text[i] = text_lower(hosts->text[i]);
 	while (next_name(&all) != NULL)
 		names++;
 	hosts->left_out = names > HOSTS_NAMES ? names - HOSTS_NAMES : 0;

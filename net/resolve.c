@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/reactor.h"
 #include "core/slab.h"
+#include "core/text.h"
 #include "net/dns.h"
 #include "net/hosts.h"
 
@@ -462,7 +463,7 @@ static bool make_key(const char *name, struct endpoint *target, char key[ENDPOIN
 	if (name[n - 1] == '.')
 		n--;
 	for (size_t i = 0; i < n; i++)
-		key[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+		key[i] = text_lower(name[i]);
 	key[n] = '\0';
 	return true;
 }

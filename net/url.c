@@ -10,6 +10,8 @@
  */
 #include "net/url.h"
 
+#include "core/text.h"
+
 #include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,14 +19,6 @@
 #include <strings.h>
 
 /* --- reading */
-
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* Undo percent signs, in place. False if they are malformed, or mean a NUL. */
 static bool unescape(char *text)
@@ -38,8 +32,8 @@ static bool unescape(char *text)
 			*to++ = *p;
 			continue;
 		}
-		high = hex(p[1]);
-		low = high < 0 ? -1 : hex(p[2]);
+		high = text_hex(p[1]);
+		low = high < 0 ? -1 : text_hex(p[2]);
 		if (low < 0 || high + low == 0)
 			return false;
 		*to++ = (char)(high << 4 | low);

@@ -2,6 +2,8 @@
 
 #include "tests/unit.h"
 
+#include <stdbool.h>
+
 static const struct {
 	const char *before, *after;
 } cases[] = {
@@ -35,10 +37,25 @@ static void what_may_not_stand_in_a_line_is_replaced(void **unused)
 	}
 }
 
+static void letters_are_those_of_ascii(void **unused)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	(void)unused;
+	for (int c = -128; c < 128; c++) {
+		bool capital = c >= 'A' && c <= 'Z';
+		const char *digit = c > 0 ? strchr(digits, text_lower((char)c)) : NULL;
+
+		assert_int_equal(text_lower((char)c), (char)(capital ? c + 'a' - 'A' : c));
+		assert_int_equal(text_hex((char)c), digit ? digit - digits : -1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_may_not_stand_in_a_line_is_replaced),
+		cmocka_unit_test(letters_are_those_of_ascii),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
