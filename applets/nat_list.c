@@ -62,21 +62,14 @@ static int prefix(const char *text, unsigned most)
 
 int nat_list_add(struct nat_list *list, const char *text)
 {
-	char host[NAT_CIDR_TEXT];
 	size_t n = strcspn(text, "/");
 	struct nat_cidr cidr = { 0 };
-	struct endpoint endpoint;
 	int bits;
 
-	if (n >= sizeof(host))
-		return -1;
-	memcpy(host, text, n);
-	host[n] = '\0';
-	if (endpoint_parse(&endpoint, host, 0) < 0 || endpoint.port ||
-	    !endpoint_address(&endpoint, &cidr.address))
+	if (!address_read(&cidr.address, text, n))
 		return -1;
 	/* An IPv4-mapped prefix has become IPv4. */
-	unsigned mapped = strchr(host, ':') && cidr.address.family == 4 ? 96 : 0;
+	unsigned mapped = memchr(text, ':', n) && cidr.address.family == 4 ? 96 : 0;
 
 	bits = text[n] ? prefix(text + n + 1, mapped + width(&cidr.address))
 		       : (int)(mapped + width(&cidr.address));

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_MAX = 16 << 20, NETWORK_MAX = 64 /* characters */ };
+enum { FILE_MAX = 16 << 20 /* bytes */ };
 
 struct reader {
 	struct acl *acl;
@@ -98,18 +98,6 @@ static int read_bits(struct slice text, int max)
 	return bits <= max ? bits : -1;
 }
 
-static bool read_address(struct slice text, struct address *to)
-{
-	struct endpoint endpoint = { .type = ENDPOINT_NAME };
-
-	if (text.n == 0 || text.n > NETWORK_MAX)
-		return false;
-	memcpy(endpoint.host, text.at, text.n);
-	endpoint.len = (uint8_t)text.n;
-	endpoint_normalise(&endpoint);
-	return endpoint_address(&endpoint, to);
-}
-
 /* 1: it was a network, 0: it is something else, -1: a wrong one. */
 static int add_network(struct reader *r, struct slice text)
 {
@@ -119,7 +107,7 @@ static int add_network(struct reader *r, struct slice text)
 	int bits, mapped;
 
 	*net = (struct acl_net){ .line = r->line, .list = (uint8_t)r->list };
-	if (!read_address(host, &net->base))
+	if (!address_read(&net->base, host.at, host.n))
 		return 0;
 	/* IPv4 in the spelling of IPv6 counts its bits from there */
 	mapped = net->base.family == 4 && memchr(host.at, ':', host.n) ? 96 : 0;

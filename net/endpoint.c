@@ -281,6 +281,17 @@ void address_set(struct address *address, int family, const void *ip)
 	memcpy(address->ip, ip, address->family == 4 ? IPV4_BYTES : IPV6_BYTES);
 }
 
+bool address_read(struct address *address, const char *text, size_t n)
+{
+	unsigned char ip[IPV6_BYTES];
+	int family = literal_family(text, n, ip);
+
+	if (family == 0)
+		return false;
+	address_set(address, family, ip);
+	return true;
+}
+
 bool address_equal(const struct address *a, const struct address *b)
 {
 	return a->family == b->family && memcmp(a->ip, b->ip, address_len(a)) == 0;

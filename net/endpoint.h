@@ -59,6 +59,9 @@ const char *endpoint_print(const struct endpoint *endpoint, char *to, size_t n);
 /* `ip` has 4 or 16 bytes; IPv4-mapped IPv6 becomes IPv4. */
 void address_set(struct address *address, int family, const void *ip);
 
+/* The address that text[0..n) spells, as in endpoint_normalise(); false: it spells none. */
+bool address_read(struct address *address, const char *text, size_t n);
+
 /* Bytes of its `ip` that count. */
 static inline size_t address_len(const struct address *address)
 {

@@ -151,19 +151,6 @@ void hosts_index(struct hosts *hosts, size_t n)
 	}
 }
 
-static bool read_address(const char *text, struct address *to)
-{
-	struct endpoint endpoint = { .type = ENDPOINT_NAME };
-	size_t n = word_length(text);
-
-	if (n > ENDPOINT_NAME_MAX)
-		return false;
-	memcpy(endpoint.host, text, n);
-	endpoint.len = (uint8_t)n;
-	endpoint_normalise(&endpoint);
-	return endpoint_address(&endpoint, to);
-}
-
 unsigned hosts_find(const struct hosts *hosts, const char *name, struct address *to, unsigned max)
 {
 	size_t n = strlen(name);
@@ -172,8 +159,10 @@ unsigned hosts_find(const struct hosts *hosts, const char *name, struct address 
 	for (uint32_t i = hash(name, n) & hosts->mask; hosts->slots[i].name != 0 && found < max;
 	     i = (i + 1) & hosts->mask) {
 		const struct hosts_slot *slot = &hosts->slots[i];
+		const char *line = hosts->text + slot->line;
+
 		if (is_name_of(hosts, slot, name, n) &&
-		    read_address(hosts->text + slot->line, &to[found]))
+		    address_read(&to[found], line, word_length(line)))
 			found++;
 	}
 	return found;

@@ -381,6 +381,26 @@ static void address_of(void **state)
 	assert_int_equal(address.family, 4);
 }
 
+static void read_alone(void **state)
+{
+	(void)state;
+	static const char *const none[] = { "",		  "a.test", "127.1", "192.0.2.256",
+					    "fe80::1%lo", "::1]" };
+	struct address address;
+
+	assert_true(address_read(&address, "192.0.2.7/24", 9)); /* no more than it is told */
+	assert_int_equal(address.family, 4);
+	assert_memory_equal(address.ip, "\300\0\2\7\0\0\0\0\0\0\0\0\0\0\0", 16);
+	assert_true(address_read(&address, "[2001:db8::9]", 13));
+	assert_int_equal(address.family, 6);
+	assert_int_equal(address.ip[15], 9);
+	assert_true(address_read(&address, "::ffff:10.0.0.1.", 16));
+	assert_int_equal(address.family, 4);
+	assert_int_equal(address.ip[0], 10);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_false(address_read(&address, none[i], strlen(none[i])));
+}
+
 static void compared(void **state)
 {
 	(void)state;
@@ -428,6 +448,7 @@ int main(void)
 		cmocka_unit_test(sockets),
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(address_of),
+		cmocka_unit_test(read_alone),
 		cmocka_unit_test(compared),
 		cmocka_unit_test(other_families),
 	};
