@@ -63,24 +63,6 @@ static uint64_t assoc_time(const struct service *service)
 	return key->format == &wire_2022 && time < SESSION_MIN ? SESSION_MIN : time;
 }
 
-int service_init(struct service *service)
-{
-	bool server = service->role->near_sealed;
-
-	service->key.server = server;
-	if (!service->traffic)
-		service->traffic = &service->counts;
-	service->handshake_time =
-		handshake_time(server ? &service->key : &service->upstreams->all[0].key);
-	service->connect_time =
-		service->timeout < CONNECT_TIME_MAX ? service->timeout : CONNECT_TIME_MAX;
-	service->idle_time = !server				  ? 0
-			     : service->timeout > SERVER_IDLE_MIN ? service->timeout
-								  : SERVER_IDLE_MIN;
-	service->assoc_time = assoc_time(service);
-	return lend_keys(service);
-}
-
 static void pause_accepting(struct service *service)
 {
 	if (timer_pending(&service->pause))
@@ -113,6 +95,26 @@ static void end_first_pause(struct engine *engine)
 {
 	if (!list_empty(&engine->paused))
 		go_on(container_of(engine->paused.next, struct service, paused));
+}
+
+int service_init(struct service *service)
+{
+	bool server = service->role->near_sealed;
+
+	service->key.server = server;
+	if (!service->traffic)
+		service->traffic = &service->counts;
+	service->handshake_time =
+		handshake_time(server ? &service->key : &service->upstreams->all[0].key);
+	service->connect_time =
+		service->timeout < CONNECT_TIME_MAX ? service->timeout : CONNECT_TIME_MAX;
+	service->idle_time = !server				  ? 0
+			     : service->timeout > SERVER_IDLE_MIN ? service->timeout
+								  : SERVER_IDLE_MIN;
+	service->assoc_time = assoc_time(service);
+	timer_init(&service->pause, pause_over);
+	list_init(&service->paused);
+	return lend_keys(service);
 }
 
 static bool is_shortage(int error)
@@ -370,10 +372,6 @@ static int watch(struct listener *listener, bool datagrams)
 
 int service_start(struct service *service)
 {
-	if (!service->pause.fire) {
-		timer_init(&service->pause, pause_over);
-		list_init(&service->paused);
-	}
 	for (unsigned i = 0; i < service->listener_count; i++)
 		if (watch(&service->listeners[i], false) < 0)
 			return -1;
@@ -396,8 +394,7 @@ void service_close(struct service *service)
 	close_listeners(service->datagrams, service->datagram_count);
 	close_listeners(service->listeners, service->listener_count);
 	service->listener_count = service->datagram_count = 0;
-	if (service->pause.fire)
-		end_pause(service);
+	end_pause(service);
 }
 
 void service_free(struct service *service)
@@ -417,6 +414,7 @@ void service_hand_over(struct service *from, struct service *to, bool datagrams)
 	*had.count = 0;
 	for (unsigned i = 0; i < *has.count; i++)
 		(*has.all)[i].service = to;
+	end_pause(from); /* a place that is free is for one that accepts */
 }
 
 void service_release(struct service *service)

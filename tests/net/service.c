@@ -231,6 +231,49 @@ static void test_own_address(void **state)
 	world_close();
 }
 
+/* A service like world.server, in whose place it comes. */
+static void take_over(struct service *heir)
+{
+	*heir = world.server;
+	heir->listeners = NULL;
+	heir->listener_count = heir->datagram_count = 0;
+	heir->sessions = heir->uses = heir->accepted = 0;
+	assert_int_equal(service_init(heir), 0);
+	service_hand_over(&world.server, heir, false);
+	assert_int_equal(service_start(heir), 0);
+}
+
+/* Who has given its listeners away does not wait for a place any more: the heir does. */
+static void test_end_of_a_pause(void **state)
+{
+	struct service heir;
+	uint16_t target;
+	int far;
+
+	(void)state;
+	world_open((struct sizes){ .sessions = 1, .blocks = 16 });
+	int listener = listen_small(&target, 0);
+	struct peer *p = peer_relayed(listener, target, &far);
+
+	world.pace = 0; /* no timer fires */
+	int late = connect_small(world.server_port, 0, 0);
+	until(timer_pending(&world.server.pause));
+	take_over(&heir);
+	assert_false(timer_pending(&world.server.pause));
+	until(timer_pending(&heir.pause));
+	peer_free(p);
+	close(far);
+	until(heir.accepted == 1);
+	assert_true(list_empty(&world.engine.paused));
+	world.pace = 1;
+	close(late);
+	world_rests();
+	close(listener);
+	service_close(&heir);
+	service_free(&heir);
+	world_close();
+}
+
 static int gone;
 
 static void note_gone(struct service *service)
@@ -244,7 +287,7 @@ static void note_gone(struct service *service)
 static void test_end(void **state)
 {
 	unsigned char bytes[WIRE_FIRST_ROOM + WIRE_FIRST_PAYLOAD];
-	struct service heir = { 0 };
+	struct service heir;
 	uint16_t target;
 
 	(void)state;
@@ -259,12 +302,7 @@ static void test_end(void **state)
 	int other = connect_small(world.local_port, 0, 0);
 	until(world.local.sessions == 1);
 
-	heir = world.server;
-	heir.listeners = NULL;
-	heir.listener_count = heir.datagram_count = 0;
-	heir.sessions = heir.uses = 0;
-	service_hand_over(&world.server, &heir, false);
-	assert_int_equal(service_start(&heir), 0);
+	take_over(&heir);
 	gone = 0;
 	world.server.gone = note_gone;
 	service_end(&world.server);
@@ -427,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_free_place),
 		cmocka_unit_test(test_full_of_idle_guests),
 		cmocka_unit_test(test_own_address),
+		cmocka_unit_test(test_end_of_a_pause),
 		cmocka_unit_test(test_end),
 		cmocka_unit_test(test_no_descriptor_but_strangers),
 		cmocka_unit_test(test_pause),
