@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Look for a command without a slash as the shell does. 0, or -1. */
@@ -87,6 +88,19 @@ static int install_link(const char *self, const char *dir, bool symbolic, const 
 	return status;
 }
 
+/* Nothing is renamed over a directory: find that out first. */
+static int find_directory(const char *self, const char *dir, bool symbolic, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	errno = EISDIR;
+	return fail(path, self, symbolic);
+}
+
 int install_links(const char *argv0, const char *dir, bool symbolic, const char *const *names,
 		  unsigned count)
 {
@@ -96,6 +110,9 @@ int install_links(const char *argv0, const char *dir, bool symbolic, const char 
 		fprintf(stderr, "cannot find the executable that is running: %s\n", argv0);
 		return -1;
 	}
+	for (unsigned i = 0; i < count; i++)
+		if (find_directory(self, dir, symbolic, names[i]) < 0)
+			return -1;
 	for (unsigned i = 0; i < count; i++)
 		if (install_link(self, dir, symbolic, names[i]) < 0)
 			return -1;

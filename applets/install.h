@@ -7,8 +7,9 @@
 #include <stdbool.h>
 
 /* Link `count` names in `dir` to the running executable, by hard links or symbolic ones. What has
- * such a name already is replaced without a moment in which it is missing. `argv0` is how the
- * program was started, for systems without /proc. 0, or -1 with the reason on stderr. */
+ * such a name already is replaced without a moment in which it is missing, unless one of them is a
+ * directory: then nothing is done. `argv0` is how the program was started, for systems without /proc.
+ * 0, or -1 with the reason on stderr. */
 int install_links(const char *argv0, const char *dir, bool symbolic, const char *const *names,
 		  unsigned count);
 

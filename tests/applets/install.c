@@ -92,12 +92,16 @@ static void replaces(void **state)
 	assert_true(is_symbolic("ss-one") && is_symbolic("ss-two"));
 }
 
-/* A directory in the way is no reason to remove it. */
+/* A directory in the way is no reason to remove it, nor to make the links before it. */
 static void refuses(void **state)
 {
 	(void)state;
 	assert_int_equal(mkdir(in_dir("ss-two"), 0700), 0);
 	assert_int_equal(install(false), -1);
+	assert_int_equal(access(in_dir("ss-one"), F_OK), -1);
+	assert_int_equal(symlink("/nowhere", in_dir("ss-one")), 0);
+	assert_int_equal(install(true), -1);
+	assert_false(is_symbolic("ss-one"));
 	assert_int_equal(rmdir(in_dir("ss-two")), 0);
 	assert_int_equal(install_links("ss", in_dir("missing"), false, names, 2), -1);
 }

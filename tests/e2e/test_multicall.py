@@ -85,3 +85,13 @@ def test_install(tmp_path, symbolic):
     assert not (tmp_path / "ss").exists(), "it would hide iproute2's"
     done = subprocess.run([tmp_path / "ss-local", "--version"], capture_output=True, timeout=10)
     assert done.returncode == 0
+
+
+def test_install_over_a_directory(tmp_path):
+    """It is named, and nothing is changed, whichever comes first."""
+    (tmp_path / "ss-url").mkdir()
+    (tmp_path / "ss-local").write_text("old")
+    status, _, err = ss("--install", tmp_path)
+    assert status == 1 and f"{tmp_path}/ss-url" in err and err.endswith(": Is a directory\n")
+    assert {path.name for path in tmp_path.iterdir()} == {"ss-url", "ss-local"}
+    assert (tmp_path / "ss-local").read_text() == "old"
