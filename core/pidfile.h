@@ -28,7 +28,7 @@ int pidfile_write(struct pidfile *file);
  * was opened and still holds our number. Without pidfile_write() in this process: nothing. */
 void pidfile_remove(struct pidfile *file);
 
-/* Nobody came to write it: remove it if it was created for nothing. */
+/* Nobody came to write it: remove it if it was created for nothing. errno is kept if that succeeds. */
 void pidfile_abandon(struct pidfile *file);
 
 #endif

@@ -3,6 +3,7 @@
  * file and the pipe on which a daemon's parent waits:
  *
  *	parent: open pid file, fork, wait for a byte ------------> exit 0
+ *		  SIGTERM: to the child
  *	child:	setsid ... bind ... user ... process_ready(): byte -> serve
  *		  die(): the pipe closes ---> parent: exit with the child's status
  */
@@ -32,6 +33,7 @@ static struct {
 	bool marking;  /* keep the right to mark sockets */
 	bool ports;    /* keep the right to bind ports below 1024, for others */
 	int ready;     /* the end of its pipe */
+	pid_t child;   /* whom a parent waits for */
 	struct pidfile pidfile;
 } service;
 
@@ -108,20 +110,49 @@ unsigned long process_limits(unsigned long nofile)
 	return (unsigned long)have.rlim_cur;
 }
 
+/* SIG_BLOCK or SIG_UNBLOCK: process_start() has left none that are blocked. */
+static void all_signals(int how)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(how, &all, NULL);
+}
+
+static void pass_on(int number)
+{
+	kill(service.child, number);
+}
+
+/* Who ends the parent means the start: alone, the child would come up nevertheless. A terminal that is closed does not
+ * matter to a daemon. */
+static void pass_signals_on(void)
+{
+	static const int ends[] = { SIGTERM, SIGINT, SIGQUIT };
+
+	for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++)
+		if (signal(ends[i], pass_on) == SIG_IGN)
+			signal(ends[i], SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+}
+
 /* The parent's only job. */
-static noreturn void wait_for_child(pid_t child, int pipe_end)
+static noreturn void wait_for_child(int pipe_end)
 {
 	int status;
 	char byte;
 	ssize_t n;
 
+	pass_signals_on();
+	all_signals(SIG_UNBLOCK);
 	do
 		n = read(pipe_end, &byte, 1);
 	while (n < 0 && errno == EINTR);
 	if (n == 1)
 		_exit(0);
 
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+	all_signals(SIG_BLOCK); /* its number may soon be another's */
+	while (waitpid(service.child, &status, 0) < 0 && errno == EINTR)
 		;
 	pidfile_abandon(&service.pidfile);
 	if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
@@ -139,18 +170,22 @@ static void remove_pidfile(void)
 void process_daemon(const char *pid_file)
 {
 	int ends[2];
-	pid_t child;
 
+	/* None may come between the file and whoever removes it. */
+	all_signals(SIG_BLOCK);
 	if (pidfile_open(&service.pidfile, pid_file) < 0)
 		die("Invalid pid file: '%s': %s", pid_file, strerror(errno));
 	signal(SIGCHLD, SIG_DFL); /* if it is ignored, wait_for_child() learns nothing */
 	fflush(NULL);
-	if (fd_pipe(ends, 0) < 0 || (child = fork()) < 0)
+	if (fd_pipe(ends, 0) < 0 || (service.child = fork()) < 0) {
+		pidfile_abandon(&service.pidfile);
 		die("cannot go into the background: %s", strerror(errno));
-	if (child > 0) {
-		close(ends[1]);
-		wait_for_child(child, ends[0]);
 	}
+	if (service.child > 0) {
+		close(ends[1]);
+		wait_for_child(ends[0]);
+	}
+	all_signals(SIG_UNBLOCK);
 	close(ends[0]);
 	service.ready = ends[1];
 	service.starting = true;
@@ -175,7 +210,7 @@ void process_ready(void)
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		dup2(nothing, fd);
 	close(nothing);
-	/* If nobody waits any more, the user has interrupted the parent: that is all the same. */
+	/* If nobody waits any more, the parent was killed: that is all the same. */
 	if (write(service.ready, "", 1) < 0)
 		log_debug("nobody waited for the start: %s", strerror(errno));
 	close(service.ready);

@@ -66,7 +66,8 @@ unsigned long process_limits(unsigned long nofile);
 void process_raise_limit(unsigned long nofile);
 
 /* Go on in the background. The parent waits for process_ready() of its child and exits with 0; if
- * the child ends before, with the child's status, or 255. In the child: a session of its own,
+ * the child ends before, with the child's status, or 255. It passes TERM, INT and QUIT on to the child,
+ * unless they were ignored, and does not care for HUP. In the child: a session of its own,
  * directory "/", umask 077; the standard streams stay until process_ready(). To be called before
  * the reactor is opened. `pid_file` is opened before the fork and written by process_ready();
  * relative paths mean the old directory. Dies if it cannot be opened. */

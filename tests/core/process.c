@@ -253,6 +253,102 @@ static void a_failure_keeps_the_old_pid_file(void **unused)
 	assert_true(file_holds("1"));
 }
 
+/* Called by fflush() within process_daemon(): there is the file, and no child yet. */
+static ssize_t interrupt(void *unused, const char *bytes, size_t n)
+{
+	(void)unused, (void)bytes;
+	raise(SIGTERM);
+	return (ssize_t)n;
+}
+
+static noreturn void wait_to_be_ended(void)
+{
+	alarm(60); /* whatever the test does, no daemon stays behind */
+	for (;;)
+		pause();
+}
+
+static void interrupted_before_the_fork(void)
+{
+	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = interrupt });
+
+	EXPECT(stream && fputs("x", stream) >= 0);
+	log_open("test", false, false);
+	process_daemon(path);
+	wait_to_be_ended();
+}
+
+static void interrupted_while_it_waits(void)
+{
+	log_open("test", false, false);
+	process_daemon(path);
+	EXPECT(kill(getppid(), SIGINT) == 0);
+	wait_to_be_ended();
+}
+
+/* As by a shell, of what it starts in its background. */
+static void interrupted_where_that_is_ignored(void)
+{
+	signal(SIGINT, SIG_IGN);
+	process_daemon(path);
+	alarm(60);
+	EXPECT(kill(getppid(), SIGINT) == 0);
+	signal(SIGINT, SIG_DFL);
+	process_ready();
+}
+
+static void left_by_the_terminal(void)
+{
+	process_daemon(path);
+	alarm(60);
+	EXPECT(kill(getppid(), SIGHUP) == 0);
+	process_ready();
+}
+
+/* Neither a file without a process nor a process without a file is left. */
+static void a_start_that_is_interrupted_leaves_nothing(void **unused)
+{
+	(void)unused;
+	expect_exit(interrupted_before_the_fork, 255, "ended by signal 15 before it was ready");
+	assert_int_equal(access(path, F_OK), -1);
+	expect_exit(interrupted_while_it_waits, 255, "ended by signal 2 before it was ready");
+	assert_int_equal(access(path, F_OK), -1);
+	expect_success(interrupted_where_that_is_ignored);
+	expect_success(left_by_the_terminal);
+}
+
+/* The leak checker opens files. */
+static void make_room(void)
+{
+	struct rlimit r;
+
+	getrlimit(RLIMIT_NOFILE, &r);
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
+/* There is room for the file and its directory, and none for the pipe. */
+static void no_background(void)
+{
+	enum { HIGH = 40 };
+	struct rlimit r = { HIGH + 2, 2 * HIGH };
+
+	atexit(make_room);
+	while (dup(STDERR_FILENO) < HIGH - 1)
+		;
+	log_open("test", false, false);
+	EXPECT(setrlimit(RLIMIT_NOFILE, &r) == 0);
+	process_daemon(path);
+	_exit(0);
+}
+
+static void without_a_child_there_is_no_file(void **unused)
+{
+	(void)unused;
+	expect_exit(no_background, 255, "cannot go into the background: ");
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 static void daemon_nowhere(void)
 {
 	log_open("test", false, false);
@@ -745,6 +841,8 @@ int main(void)
 		cmocka_unit_test_setup(the_parent_leaves_when_the_child_is_ready, clean),
 		cmocka_unit_test_setup(the_parent_tells_of_a_failure, clean),
 		cmocka_unit_test_setup(a_failure_keeps_the_old_pid_file, clean),
+		cmocka_unit_test_setup(a_start_that_is_interrupted_leaves_nothing, clean),
+		cmocka_unit_test_setup(without_a_child_there_is_no_file, clean),
 		cmocka_unit_test_setup(an_invalid_pid_file_is_said, clean),
 		cmocka_unit_test_setup(ready_means_nothing_in_the_foreground, clean),
 		cmocka_unit_test_setup(closed_streams_and_blocked_signals_are_mended, clean),

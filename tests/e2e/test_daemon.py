@@ -136,3 +136,27 @@ def test_killed_and_started_again(stage, pid_file):
     assert second != first
     os.kill(second, signal.SIGTERM)
     eventually(lambda: gone(second), "the daemon ends")
+
+
+def end(pid_file, port):
+    """Tell the daemon to end, unless it has been told; and wait until it has."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        os.kill(int(pid_file.read_text()), signal.SIGTERM)
+    eventually(lambda: not pid_file.exists() and not kit.listening(port), "the daemon ends")
+
+
+def test_ended_while_it_starts(stage, pid_file):
+    """Whenever SIGTERM comes, neither an empty file nor a process that nobody knows of is left."""
+    port, clock = free_port(), kit.Clock()
+    assert start(stage, pid_file, port).wait(30) == 0
+    takes = clock()
+    end(pid_file, port)
+    for step in range(24):
+        parent, clock = start(stage, pid_file, port), kit.Clock()
+        while clock() < takes * step / 20 and parent.alive():
+            pass
+        with contextlib.suppress(ProcessLookupError):
+            parent.signal(signal.SIGTERM)
+        if parent.wait(30) == 0:  # it came too late, or was passed on when the daemon was ready
+            end(pid_file, port)
+        assert not pid_file.exists() and not kit.listening(port), step
