@@ -11,6 +11,7 @@
 #include "core/command.h"
 #include "core/log.h"
 #include "core/options.h"
+#include "core/process.h"
 #include "net/acl.h"
 #include "net/socket_port.h"
 
@@ -327,6 +328,16 @@ static unsigned check_places(const struct settings *s)
 	return l.fatal + (manager ? check_control(s) : 0);
 }
 
+/* --- the last: afterwards this process has so many, too */
+
+static void check_nofile(unsigned long nofile)
+{
+	unsigned long most = nofile ? process_limits(nofile) : 0; /* which says why */
+
+	if (nofile)
+		printf("%s  open files: %lu\n", most < nofile ? "warn" : "ok  ", most);
+}
+
 /* --- the way in */
 
 static int check(enum program program, int argc, char **argv)
@@ -346,6 +357,7 @@ static int check(enum program program, int argc, char **argv)
 	good("settings of %s: %s", settings.name,
 	     settings.config ? settings.config : "no configuration file");
 	faults = check_keys(&settings) + check_files(&settings) + check_places(&settings);
+	check_nofile(settings.nofile);
 	settings_free(&settings);
 	return faults ? 1 : 0;
 }

@@ -170,6 +170,23 @@ def test_as_somebody_else(config):
     assert status == 0 and "if it may use ports below 1024" in out
 
 
+def test_open_files(stage, config):
+    """What is not permitted is warned of, with the number that the program goes on with."""
+    few = ["prlimit", "--nofile=1100:1200"]
+    if os.geteuid() == 0:
+        few += ["setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource"]
+    for number, permitted in ((1200, True), (1201, False)):
+        path = config(nofile=number)
+        status, out, err = check("server", "-c", path, prefix=few)
+        assert status == 0 and not faults(out) and out.endswith(("ok  " if permitted else "warn") + "  open files: 1200\n"), out
+        assert (not err) if permitted else "nofile: 1201 descriptors are not permitted here" in err, err
+        program = stage.program("server", args=["-c", path], prefix=few)
+        kit.eventually(lambda: "listening at" in program.log(), program.log)
+        assert ("nofile: 1201 descriptors are not permitted here" in program.log()) != permitted
+        assert permitted or "going on with 1200" in program.log()
+    assert "open files" not in check("server", "-c", config())[1]
+
+
 def test_usage():
     assert check()[0] == 1 and check("nat")[0] == 1
     assert check("-h")[0] == 0 and check("server", "-h")[0] == 0
