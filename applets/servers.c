@@ -8,6 +8,7 @@
  */
 #include "applets/servers.h"
 
+#include "applets/servers_told.h"
 #include "applets/workdir.h"
 #include "core/child.h"
 #include "core/file.h"
@@ -17,10 +18,8 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +29,6 @@ extern char **environ;
 enum {
 	LOOK = 10,	 /* ms until it is looked again whether a predecessor is gone */
 	PATIENCE = 3000, /* ms until that is killed */
-	ARGUMENTS = 64,
 	NAME = 48
 };
 
@@ -130,153 +128,14 @@ static bool lives(const struct server *server)
 	return is;
 }
 
-/* A member of the file, unless there is no text. False: no memory. */
-static bool put_member(FILE *file, const char *before, const char *name, const char *text)
-{
-	size_t size = text ? json_quote(NULL, 0, text, strlen(text)) + 1 : 0;
-	char *quoted;
-
-	if (!text)
-		return true;
-	quoted = malloc(size);
-	if (!quoted)
-		return false;
-	json_quote(quoted, size, text, strlen(text));
-	fprintf(file, "%s\"%s\":%s", before, name, quoted);
-	sodium_memzero(quoted, size);
-	free(quoted);
-	return true;
-}
-
-static bool put_users(FILE *file, const struct settings_place *place)
-{
-	bool good = true;
-
-	if (place->users)
-		fputs(",\n\"users\":[", file);
-	for (unsigned i = 0; good && i < place->user_count; i++) {
-		good = put_member(file, i ? ",\n{" : "\n{", "name", place->users[i].name) &&
-		       put_member(file, ",", "password", place->users[i].password);
-		fputs("}", file);
-	}
-	if (place->users)
-		fputs("]", file);
-	return good;
-}
-
-static bool put_settings(FILE *file, const struct port *port, const struct settings_place *place)
-{
-	static const char *const modes[] = { "tcp_only", "tcp_and_udp", "udp_only" };
-	const struct socket_options *sockets = port->service.sockets;
-	bool good;
-
-	fprintf(file, "{\n\"server_port\":%u", port->number);
-	good = put_member(file, ",\n", "password", place->password) &&
-	       put_member(file, ",\n", "key", place->key_text) &&
-	       put_member(file, ",\n", "method", place->method->name) &&
-	       put_member(file, ",\n", "plugin", place->plugin) &&
-	       put_member(file, ",\n", "plugin_opts", place->plugin_opts) &&
-	       put_member(file, ",\n", "plugin_mode", modes[place->plugin_mode]) &&
-	       put_member(file, ",\n", "mode", modes[port->mode]) &&
-	       put_member(file, ",\n", "tcp_congestion", sockets->congestion) &&
-	       put_users(file, place);
-	fprintf(file, ",\n\"fast_open\":%s,\n\"no_delay\":%s,\n\"reuse_port\":%s",
-		sockets->fast_open ? "true" : "false", sockets->no_delay ? "true" : "false",
-		sockets->reuse_port ? "true" : "false");
-	fprintf(file, ",\n\"keep_alive\":%d,\n\"fwmark\":%u", sockets->keep_alive, sockets->mark);
-	if (sockets->dscp >= 0)
-		fprintf(file, ",\n\"dscp\":%d", sockets->dscp);
-	fputs("\n}\n", file);
-	return good && file_written(file);
-}
-
 static bool write_settings(const struct manager *m, const struct port *port,
 			   const struct settings_place *place)
 {
 	char *path = path_of(m, port->number, "conf");
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-	bool good = file && put_settings(file, port, place);
+	bool good = servers_write_settings(path, port, place);
 
-	if (!good)
-		log_error("%s cannot be written: %s", path, strerror(errno));
-	if (file)
-		fclose(file);
 	free(path);
 	return good;
-}
-
-/* --- the command */
-
-struct arguments {
-	char *all[ARGUMENTS + 1];
-	unsigned n;
-	char numbers[3][16];
-	char hosts[SETTINGS_SERVERS][ENDPOINT_TEXT];
-};
-
-static void put(struct arguments *a, const char *word)
-{
-	if (a->n < ARGUMENTS)
-		a->all[a->n++] = (char *)word;
-}
-
-static void put_option(struct arguments *a, const char *option, const char *value)
-{
-	if (!value)
-		return;
-	put(a, option);
-	put(a, value);
-}
-
-static void put_number(struct arguments *a, unsigned i, const char *option, unsigned value)
-{
-	if (!value)
-		return;
-	snprintf(a->numbers[i], sizeof a->numbers[i], "%u", value);
-	put_option(a, option, a->numbers[i]);
-}
-
-static void put_hosts(struct arguments *a, const struct ports *ports, const struct port *port)
-{
-	const struct endpoint *at = port->own ? port->own : ports->at;
-	unsigned n = port->own ? port->own_count : ports->at_count;
-
-	for (unsigned i = 0; i < n; i++) {
-		endpoint_print(&at[i], a->hosts[i], sizeof a->hosts[i]);
-		*strrchr(a->hosts[i], ':') = 0;
-		put_option(a, "-s", a->hosts[i]);
-	}
-}
-
-static void put_all(struct arguments *a, const struct manager *m, const struct port *port,
-		    const char *pid_file, const char *settings)
-{
-	const struct settings *s = &m->applet->settings;
-
-	put_option(a, "--manager-address", m->address);
-	put_option(a, "-f", pid_file);
-	put_option(a, "-c", settings);
-	put_number(a, 0, "-t", s->timeout);
-	if (s->verbose)
-		put(a, "-v");
-	if (port->mode != MODE_TCP_ONLY)
-		put(a, port->mode == MODE_UDP_ONLY ? "-U" : "-u");
-	put_option(a, "-a", s->user);
-	put_option(a, "--acl", s->acl);
-	put_number(a, 1, "-n", s->nofile);
-	put_option(a, "-i", s->interface);
-	if (port->service.sockets->fast_open)
-		put(a, "--fast-open");
-	if (port->service.sockets->no_delay)
-		put(a, "--no-delay");
-	if (s->ipv6_first)
-		put(a, "-6");
-	put_number(a, 2, "--mtu", s->mtu);
-	put_option(a, "--plugin", s->top.plugin);
-	put_option(a, "--plugin-opts", s->top.plugin_opts);
-	put_option(a, "-d", s->nameserver);
-	put_hosts(a, m->ports, port);
 }
 
 /* --- its life */
@@ -343,9 +202,9 @@ static void command_ended(struct child *child, int status)
 }
 
 /* Where there is no ss-server, or none is asked for, this executable is one. */
-static bool run(struct server *server, struct arguments *arguments, const char *program)
+static bool run(struct server *server, struct servers_arguments *arguments, const char *program)
 {
-	char self[PATH_MAX] = "ss-server", *own[ARGUMENTS + 3] = { self, (char *)program };
+	char self[PATH_MAX] = "ss-server", *own[SERVERS_ARGUMENTS + 3] = { self, (char *)program };
 
 	process_executable(self, sizeof self);
 	memcpy(own + 2, arguments->all, sizeof arguments->all);
@@ -364,11 +223,11 @@ static bool start(struct server *server)
 	struct manager *m = server->manager;
 	char *pid_file = path_of(m, server->number, "pid");
 	char *settings = path_of(m, server->number, "conf");
-	struct arguments *arguments = calloc(1, sizeof *arguments);
+	struct servers_arguments *arguments = calloc(1, sizeof *arguments);
 	bool started = false;
 
 	if (arguments) {
-		put_all(arguments, m, server->port, pid_file, settings);
+		servers_put_arguments(arguments, m, server->port, pid_file, settings);
 		started = run(server, arguments, m->applet->settings.executable);
 	}
 	free(arguments);

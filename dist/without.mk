@@ -6,7 +6,7 @@ features := stream manager redir tunnel plugin acl url check ping key
 
 files.stream := net/wire_stream.c \
 	$(addprefix crypto/,aes_streams_%.c camellia.c modes.c rc4.c stream.c stream_mbedtls.c stream_chacha.c substitution.c)
-files.manager := $(addprefix applets/,ctl.c inbox.c manager.c manager_requests.c outbox.c ports.c report.c request.c servers.c tally.c)
+files.manager := $(addprefix applets/,ctl.c inbox.c manager.c manager_requests.c outbox.c ports.c report.c request.c servers.c servers_told.c tally.c)
 files.redir := applets/nat.c applets/nat_%.c applets/redir.c net/guise.c net/origdst_%.c
 files.tunnel := applets/settings_tunnels.c applets/tunnel.c
 files.plugin := applets/plugins.c net/plugin.c
