@@ -266,7 +266,11 @@ datadir ?= $(PREFIX)/share
 unitdir ?= $(PREFIX)/lib/systemd/system
 bashdir := $(datadir)/bash-completion/completions
 zshdir := $(datadir)/zsh/site-functions
-pages := $(wildcard man/*.[1-9])
+# what belongs to parts that are left out is neither installed nor taken away
+pages := $(filter-out $(absent_links:%=man/%.1) $(absent_links:%=man/%.5),$(wildcard man/*.[1-9]))
+units := $(filter-out $(foreach name,$(absent_links:ss-%=%),$(addprefix dist/systemd/shadowsocks-libev-$(name),.service @.service)), \
+	$(wildcard dist/systemd/*))
+lists := $(if $(filter ss-acl,$(links)),dist/acl/block-private.acl)
 fishdir := $(datadir)/fish/vendor_completions.d
 COMPLETE_WITH ?= $(B)
 completions: all
@@ -276,7 +280,7 @@ completions: all
 # BSD's install has no -D
 install: all completions
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(zshdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(fishdir) $(DESTDIR)$(unitdir)
-	install -d $(DESTDIR)$(datadir)/shadowsocks $(addprefix $(DESTDIR)$(mandir)/man,$(sort $(subst .,,$(suffix $(pages)))))
+	install -d $(lists:%=$(DESTDIR)$(datadir)/shadowsocks) $(addprefix $(DESTDIR)$(mandir)/man,$(sort $(subst .,,$(suffix $(pages)))))
 	install -m 755 $(B)/ss $(DESTDIR)$(bindir)/shadowsocks
 	for name in $(links); do ln -f $(DESTDIR)$(bindir)/shadowsocks $(DESTDIR)$(bindir)/$$name || exit; done
 	for page in $(pages); do \
@@ -285,16 +289,16 @@ install: all completions
 	for name in shadowsocks $(links); do \
 		install -m 644 $(B)/completions/bash $(DESTDIR)$(bashdir)/$$name && \
 		install -m 644 $(B)/completions/fish $(DESTDIR)$(fishdir)/$$name.fish || exit; done
-	install -m 644 dist/acl/block-private.acl $(DESTDIR)$(datadir)/shadowsocks/block-private.acl
-	for unit in dist/systemd/*; do \
+	for list in $(lists); do install -m 644 $$list $(DESTDIR)$(datadir)/shadowsocks/$${list##*/} || exit; done
+	for unit in $(units); do \
 		sed 's,/usr/bin/,$(bindir)/,' $$unit >$(DESTDIR)$(unitdir)/$${unit##*/} || exit; done
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,shadowsocks $(links))
 	rm -f $(foreach page,$(pages),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-	rm -f $(DESTDIR)$(zshdir)/_shadowsocks $(DESTDIR)$(datadir)/shadowsocks/block-private.acl
+	rm -f $(DESTDIR)$(zshdir)/_shadowsocks $(addprefix $(DESTDIR)$(datadir)/shadowsocks/,$(notdir $(lists)))
 	rm -f $(foreach name,shadowsocks $(links),$(DESTDIR)$(bashdir)/$(name) $(DESTDIR)$(fishdir)/$(name).fish)
-	rm -f $(addprefix $(DESTDIR)$(unitdir)/,$(notdir $(wildcard dist/systemd/*)))
-	[ ! -d $(DESTDIR)$(datadir)/shadowsocks ] || rmdir $(DESTDIR)$(datadir)/shadowsocks
+	rm -f $(addprefix $(DESTDIR)$(unitdir)/,$(notdir $(units)))
+	$(if $(lists),[ ! -d $(DESTDIR)$(datadir)/shadowsocks ] || rmdir $(DESTDIR)$(datadir)/shadowsocks)
 
 # --- unit tests: one program each, linked with everything of ours but ss.c. T="core/slab net/socks"
 # picks some; SAN=1 runs them under ASan and UBSan.

@@ -3,8 +3,8 @@
 
 Each combination of words ("stream manager redir") is built into BUILD with warnings as errors, from
 nothing but the words. Then: what is there answers and relays; what is not there, an applet, an option,
-a key, a method, says so in one sentence, and nobody lists it. Without combinations: each part alone, and
-all of them together. With --musl CC it is the static executable, which has no more bytes than --most says.
+a key, a method, says so in one sentence, and nobody lists or installs it. Without combinations: each part
+alone, and all of them together. With --musl CC it is the static executable, which has no more bytes than --most says.
 """
 import argparse
 import os
@@ -111,6 +111,27 @@ class Build:
             else:
                 print(f"SKIPPED without: there is no {shell} here to read its completions")
 
+    def check_install(self, make):
+        """What is installed, and taken away again, is of what is there; what another build has left stays."""
+        gone = [name for name, part in APPLETS.items() if part in self.words]
+        own = re.compile("|".join(rf"\b{name}\b|-libev-{name[3:]}[@.]" for name in gone) or "(?!)")
+        with tempfile.TemporaryDirectory() as root:
+            for goal in ("install", "uninstall"):
+                end = subprocess.run(
+                    [*make, "-s", f"B={self.folder}", f"WITHOUT={' '.join(self.words)}", "WERROR=1", f"DESTDIR={root}", "PREFIX=/usr", goal],
+                    cwd=ROOT, capture_output=True, text=True,
+                )  # fmt: skip
+                told(end.returncode == 0, f"make {goal}", end.stdout + end.stderr)
+                files = [str(path) for path in pathlib.Path(root, "usr").rglob("*") if not path.is_dir()]
+                if goal == "uninstall":
+                    told(files == [str(other)], "uninstall leaves only what is not its own", files)
+                    continue
+                wrong = [path for path in files if own.search(path) or (path.endswith(".acl") and "acl" in self.words)]
+                good = all(any(path.endswith(last) for path in files) for last in ("/ss-local", "/ss-local.1", "-libev-server@.service"))
+                told(good and not wrong, "install brings what is there", wrong or files)
+                other = pathlib.Path(root, "usr/bin", (gone or ["another"])[0])
+                other.touch()
+
     def check_relay(self):
         methods = [m for m in RELAYED if not (m == "aes-256-cfb" and "stream" in self.words)]
         end = subprocess.run(
@@ -123,13 +144,14 @@ class Build:
         end = subprocess.run(["sh", ROOT / "tests/structure/is_static.sh", self.folder / "ss", str(most)], capture_output=True, text=True)
         told(end.returncode == 0, end.stdout.strip() or "size", end.stderr)
 
-    def check(self, most):
+    def check(self, make, most):
         told(self.made.returncode == 0, f"WITHOUT=\"{' '.join(self.words)}\"", self.made.stdout + self.made.stderr)
         if self.made.returncode:
             return
         self.check_names()
         self.check_version()
         self.check_completions()
+        self.check_install(make)
         for word in self.words:
             for asked in ASKED.get(word, []):
                 self.refuses(*asked)
@@ -181,7 +203,7 @@ def main():
         make = needs_musl(make, given.musl)
     check_unknown(make, folder)
     for words in given.combinations or [*([word] for word in FEATURES), FEATURES]:
-        Build(make, folder, words).check(given.most)
+        Build(make, folder, words).check(make, given.most)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
