@@ -315,6 +315,8 @@ under = $(or $(WRAP),$(if $(cross),$(run.$(TARGET))))
 $(tests:%=$(B)/obj/tests/%.o): | $(cmocka)
 
 $(B)/tests/net/replay: private ours_ld += -Wl,--wrap=pthread_mutex_unlock
+# tests/getline.h
+$(addprefix $(B)/tests/,core/account applets/nat_list applets/url): private ours_ld += -Wl,--wrap=getline -Wl,--wrap=__getdelim
 $(programs): $(B)/tests/%: $(B)/obj/tests/%.o $(lib_objects) $(extra_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(test_libs) -lcmocka
@@ -502,7 +504,7 @@ demo: all
 # --- form
 
 format_files = $(wildcard ss.c $(foreach d,core crypto net applets tests/core tests/crypto tests/net tests/applets \
-	tests/fuzz tests/fuzz/driver tests/structure tests/reach,$d/*.[ch])) tests/unit.h
+	tests/fuzz tests/fuzz/driver tests/structure tests/reach,$d/*.[ch])) tests/unit.h tests/getline.h
 CLANG_FORMAT ?= clang-format
 .PHONY: format format-check clean help
 format:

@@ -1,5 +1,6 @@
 /* Lists of networks: what is one and what is not, files with mistakes, and what is left when they are merged. */
 #include "applets/nat.h"
+#include "tests/getline.h"
 #include "tests/unit.h"
 
 #include <unistd.h>
@@ -142,6 +143,26 @@ static void a_file_with_a_nul(void **state)
 	assert_int_equal(read_bytes(good, sizeof(good) - 1, why, sizeof(why)), 0);
 }
 
+/* What is missing would be proxied, or not. */
+static void a_file_without_memory(void **state)
+{
+	static const char text[] = "10.0.0.0/8\n11.0.0.0/8\n12.0.0.0/8\n";
+	char why[200];
+
+	(void)state;
+	for (unsigned n = 0; n <= 3; n++) {
+		lines_left = n;
+		assert_int_equal(read_text(text, why, sizeof(why)), -1);
+		assert_non_null(strstr(why, "cannot read /tmp/ss-nat-list-"));
+		assert_non_null(strstr(why, strerror(ENOMEM)));
+	}
+	nat_list_free(&list);
+	lines_left = 4; /* and the end */
+	assert_int_equal(read_text(text, why, sizeof(why)), 0);
+	assert_int_equal(list.count, 3);
+	lines_left = UINT_MAX;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +173,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_file, teardown),
 		cmocka_unit_test_teardown(a_file_with_a_mistake, teardown),
 		cmocka_unit_test_teardown(a_file_with_a_nul, teardown),
+		cmocka_unit_test_teardown(a_file_without_memory, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "core/account.h"
 
+#include "tests/getline.h"
 #include "tests/unit.h"
 
 #include <sys/stat.h>
@@ -170,6 +171,29 @@ static void homes(void **unused)
 	assert_null(account_home(0, "/nonexistent"));
 }
 
+/* Somebody else, or a user with fewer groups, would be a surprise. */
+static void without_memory_there_is_nobody(void **unused)
+{
+	struct account a;
+
+	(void)unused;
+	put(passwd, "root:x:0:0::/:\nalice:x:1000:100::/:\n");
+	put(group, "a:x:1:alice\nb:x:2:bob\nc:x:3:alice\n");
+	for (unsigned n = 0; n <= 5; n++) {
+		lines_left = n;
+		assert_int_equal(find(&a, "alice"), -1);
+	}
+	lines_left = 6; /* two, three, and the end */
+	assert_int_equal(find(&a, "alice"), 0);
+	assert_int_equal(a.n_groups, 3);
+	for (unsigned n = 0; n <= 2; n++) {
+		lines_left = n;
+		assert_int_equal(find(&a, "4242"), -1);
+	}
+	lines_left = UINT_MAX;
+	assert_int_equal(find(&a, "4242"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +204,7 @@ int main(void)
 		cmocka_unit_test(an_empty_root_has_numbers),
 		cmocka_unit_test(what_cannot_be_read),
 		cmocka_unit_test(homes),
+		cmocka_unit_test(without_memory_there_is_nobody),
 	};
 	int failed;
 

@@ -21,11 +21,23 @@
 #include "dist/static/sort.c"
 #undef qsort
 
+static unsigned memory_left = UINT_MAX; /* times that there is more */
+
+static void *scarce_realloc(void *old, size_t n)
+{
+	if (memory_left == 0)
+		return NULL;
+	memory_left--;
+	return realloc(old, n);
+}
+
 #define getdelim small_getdelim
 #define getline small_getline
+#define realloc scarce_realloc
 #include "dist/static/lines.c"
 #undef getdelim
 #undef getline
+#undef realloc
 
 #define strtol small_strtol
 #define strtoul small_strtoul
@@ -194,6 +206,30 @@ static void line_cut(void **state)
 	fclose(from);
 	close(ends[1]);
 	free(line);
+}
+
+/* Nor is one that there is no memory for, and this is no end of the file either. */
+static void line_without_memory(void **state)
+{
+	static char text[4 + 300 + 1] = "one\n";
+
+	(void)state;
+	memset(text + 4, 'x', 300);
+	text[304] = '\n';
+	for (unsigned n = 0; n <= 2; n++) { /* 128, 256, 512 bytes */
+		FILE *from = fmemopen(text, sizeof text, "r");
+		char *line = NULL;
+		size_t room = 0;
+
+		memory_left = n;
+		if (n > 0)
+			assert_int_equal(small_getline(&line, &room, from), 4);
+		assert_int_equal(small_getline(&line, &room, from), -1);
+		assert_false(feof(from));
+		fclose(from);
+		free(line);
+	}
+	memory_left = UINT_MAX;
 }
 
 #define SAME(function, text, base)                                                          \
@@ -418,11 +454,17 @@ static void found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(search),	cmocka_unit_test(sort),
-		cmocka_unit_test(sort_costs),	cmocka_unit_test(lines),
-		cmocka_unit_test(numbers),	cmocka_unit_test(numbers_errno),
-		cmocka_unit_test(line_cut),	cmocka_unit_test(numbers_at_limits),
-		cmocka_unit_test(sorted_bytes), cmocka_unit_test(found),
+		cmocka_unit_test(search),
+		cmocka_unit_test(sort),
+		cmocka_unit_test(sort_costs),
+		cmocka_unit_test(lines),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(numbers_errno),
+		cmocka_unit_test(line_cut),
+		cmocka_unit_test(numbers_at_limits),
+		cmocka_unit_test(sorted_bytes),
+		cmocka_unit_test(found),
+		cmocka_unit_test(line_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
