@@ -45,6 +45,24 @@ def test_unit_is_well_formed(tmp_path, unit):
     assert done.returncode == 0 and not about, done.stdout + done.stderr
 
 
+def test_a_file_that_only_root_may_read(tmp_path):
+    """README's recipe: it is what the unit starts, but for the place of the file; and systemd takes it."""
+    recipe = re.search(r"(?m)^    \[Service\]\n(    .*\n)+", (kit.ROOT / "README.md").read_text()).group().replace("    ", "")
+    unit = (kit.ROOT / "dist/systemd/shadowsocks-libev-server@.service").read_text()
+    started = re.search("(?m)^ExecStart=/usr/bin/(.*)", unit)[1]
+    name, path = re.search("(?m)^LoadCredential=(.*):(.*)", recipe).groups()
+    assert f"\nExecStart=\nExecStart={started.replace(path, '${CREDENTIALS_DIRECTORY}/' + name)}\n" in recipe and path in started
+    tool("systemd-analyze")
+    folder = tmp_path / "shadowsocks-libev-server@config.service.d"
+    folder.mkdir()
+    (folder / "override.conf").write_text(recipe.replace("=ss-server", f"={kit.BUILD}/ss-server"))
+    (tmp_path / folder.stem).write_text(unit.replace("/usr/bin/", f"{kit.BUILD}/"))
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", tmp_path / folder.stem], capture_output=True, text=True,
+                          timeout=60, env={**os.environ, "SYSTEMD_UNIT_PATH": f"{tmp_path}:"})
+    about = [line for line in (done.stdout + done.stderr).splitlines() if folder.stem in line or str(kit.BUILD) in line]
+    assert done.returncode == 0 and not about, done.stdout + done.stderr
+
+
 # ---- completions
 
 
