@@ -91,13 +91,8 @@ static void test_order(void **state)
 		assert_int_equal(order[i], WAITERS - 1 - i);
 	assert_int_equal(order[WAITERS], WAITERS);
 	give_blocks(&all);
-	for (int i = 0; i <= WAITERS; i++) {
-		peer_free(peers[i]);
-		close(fars[i]);
-	}
-	world_rests();
-	close(listener);
-	world_close();
+	peers_free(peers, fars, WAITERS + 1);
+	world_ends(listener);
 }
 
 /* All blocks hold beginnings of chunks; their rests come, and all get through. */
@@ -131,13 +126,8 @@ static void test_unfinished_chunks_finish(void **state)
 	for (int i = 0; i < PEERS; i++)
 		expect(fars[i], bytes, LEN);
 	assert_int_equal(world.engine.blocks.leased, 0);
-	for (int i = 0; i < PEERS; i++) {
-		peer_free(peers[i]);
-		close(fars[i]);
-	}
-	world_rests();
-	close(listener);
-	world_close();
+	peers_free(peers, fars, PEERS);
+	world_ends(listener);
 }
 
 /* Holders without progress: safe as long as nobody waits; then those inside a chunk go first, and the
@@ -183,15 +173,10 @@ static void test_stuck_holders(void **state)
 	assert_int_equal(look(fars[3], &byte, 1), NOTHING);
 	assert_int_equal(look(fars[0], &byte, 1), NOTHING);
 	give_blocks(&all);
-	for (int i = 0; i < HOLDERS; i++) {
-		peer_free(peers[i]);
-		close(fars[i]);
-	}
+	peers_free(peers, fars, HOLDERS);
 	peer_free(waiter);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* A byte now and then is no progress: while others wait, a chunk has ten seconds from its first byte, and
@@ -247,15 +232,10 @@ static void test_trickling_holders(void **state)
 	}
 	assert_int_equal(look(fars[0], &byte, 1), NOTHING);
 	give_blocks(&all);
-	for (int i = 0; i < HOLDERS; i++) {
-		peer_free(peers[i]);
-		close(fars[i]);
-	}
+	peers_free(peers, fars, HOLDERS);
 	peer_free(waiter);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* The oldest stranger goes, nobody else. */
@@ -284,9 +264,7 @@ static void test_evict(void **state)
 	close(far);
 	close(first);
 	close(second);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* One that is woken to be served, and evicted before it runs, must not keep its blocks from the next. */
@@ -313,9 +291,7 @@ static void test_served_one_goes(void **state)
 	close(stranger);
 	peer_free(p);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* The tick ends some time after the last session, and memory of free blocks goes back. */
@@ -342,9 +318,7 @@ static void test_tick(void **state)
 	close(connect_small(world.server_port, 0, 0));
 	turns(2);
 	assert_true(timer_pending(&world.engine.tick));
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 static void test_open(void **state)

@@ -155,9 +155,7 @@ static void test_slow_reader(void **state)
 	assert_int_equal(world.engine.blocks.leased, 0);
 	peer_free(p);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* The near side ends, then its connection fails while nobody reads from it or writes to it. */
@@ -206,9 +204,7 @@ static void test_reset_before_the_relay(void **state)
 		close(far);
 	}
 	peer_free(p);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* The target sends, ends, and is gone for good, which its answer to our next byte says: what it sent still
@@ -329,9 +325,7 @@ static void test_end_after_room(void **state)
 	assert_memory_equal(got, bytes, have);
 	close(far);
 	peer_free(p);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* Reads end at urgent data: what lies behind it must not be forgotten, also if the end is there already. */
@@ -357,9 +351,7 @@ static void check_urgent(bool ended)
 	close(near);
 	assert_int_equal(ending(far), END);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 static void test_urgent(void **state)
@@ -400,9 +392,7 @@ static void test_empty_chunks_take_turns(void **state)
 	assert_int_equal(s->up_bytes, 5);
 	peer_free(p);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 	test_free(lots);
 }
 
@@ -436,9 +426,7 @@ static void test_batch_grows_again(void **state)
 	}
 	peer_free(p);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* Sealed bytes of so much payload come to the peer. */
@@ -486,9 +474,7 @@ static void test_pieces_for_bulk(void **state)
 	assert_int_equal(s->down.need, BULK);
 	peer_free(p);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* A network of our own in which fast open works; the old one, or -1: it is not allowed. */
@@ -647,9 +633,7 @@ static void test_copy_passes_a_reset_on(void **state)
 	reset(far);
 	assert_int_equal(ending(near), RESET);
 	close(near);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* What goes through the pipe ends at urgent data, too, even for good: what lies behind it comes nevertheless. */

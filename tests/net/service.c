@@ -102,9 +102,7 @@ static void test_full_of_guests(void **state)
 	expect_silence(late);
 	close(late);
 	close(later);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* When a place is free, who waited is accepted at once, in the order in which their services began to wait. */
@@ -138,9 +136,7 @@ static void test_free_place(void **state)
 	world.pace = 1;
 	close(late);
 	close(later);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* All taken by relays, of which some are idle: the longest idle one makes room, none before a minute. */
@@ -175,15 +171,10 @@ static void test_full_of_idle_guests(void **state)
 	expect_silence(fars[2]);
 	expect_silence(fars[3]);
 	assert_int_equal(world.engine.sessions.live, ALL);
-	for (int i = 0; i < ALL; i++) {
-		peer_free(peers[i]);
-		close(fars[i]);
-	}
+	peers_free(peers, fars, ALL);
 	peer_free(late);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* A target that is the server itself is refused: chains of sessions would come of it. */
@@ -394,9 +385,7 @@ static void test_pause(void **state)
 	close(late);
 	peer_free(p);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* A relay for which no descriptor is left takes that of a stranger; without one it fails cleanly. */

@@ -278,9 +278,7 @@ static void test_lasting_is_probed(void **state)
 	close(near);
 	assert_int_equal(ending(far), END);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* Idle: the server ends it after a day, the client never. */
@@ -302,9 +300,7 @@ static void test_idle(void **state)
 	assert_int_equal(ending(near), END);
 	close(near);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* A timeout that cuts off what was on its way must not look like an end. */
@@ -369,9 +365,7 @@ static void test_header_waits(void **state)
 	close(near);
 	assert_int_equal(ending(far), END);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* While blocks are short a first flight may be overdue: its timer must not fire all the time. */
@@ -406,9 +400,7 @@ static void test_overdue_header_sleeps(void **state)
 	int far = accept_one(listener);
 	close(near);
 	close(far);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* A relay whose target is reset while the near side reads nothing: `total` bytes are on their way to it. */
@@ -663,9 +655,7 @@ static void test_slow_end_of_a_broken_source(void **state)
 	assert_int_equal(have, 100000);
 	assert_int_equal(said, RESET);
 	close(near);
-	world_rests();
-	close(listener);
-	world_close();
+	world_ends(listener);
 }
 
 /* What is written to stderr from here on, up to its end. */

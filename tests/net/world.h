@@ -321,6 +321,15 @@ static inline struct peer *peer_relayed(int listener, uint16_t target, int *far)
 	return p;
 }
 
+/* The end of several. */
+static inline void peers_free(struct peer **peers, const int *fars, int n)
+{
+	for (int i = 0; i < n; i++) {
+		peer_free(peers[i]);
+		close(fars[i]);
+	}
+}
+
 /* Roles. */
 
 static inline enum step fixed_target(struct session *s)
@@ -425,6 +434,14 @@ static inline void world_close(void)
 	service_free(&world.local);
 	reactor_clock(NULL);
 	assert_int_equal(count_open(), world.descriptors);
+}
+
+/* The end of most tests, which have one listener of their own. */
+static inline void world_ends(int listener)
+{
+	world_rests();
+	close(listener);
+	world_close();
 }
 
 /* Random numbers from a seed (xorshift). */
