@@ -21,7 +21,7 @@ QUIET = 0.3  # seconds in which something would have come
 
 def udp(host="127.0.0.1", port=0, timeout=kit.PATIENCE):
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    kit.roomy(sock)
     sock.settimeout(timeout)
     sock.bind((host, port))
     return sock

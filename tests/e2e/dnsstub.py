@@ -4,6 +4,7 @@ it is told so.
 The table maps a name to addresses, or to "nx", "servfail" or "drop"; "*" is for every other name.
 """
 
+import contextlib
 import queue
 import socket
 import struct
@@ -37,7 +38,9 @@ class DnsStub:
         self.ids = []  # of the questions over UDP
         self.tcp, self.udp = both_kinds(host, port)
         self.port = self.tcp.getsockname()[1]
-        self.udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)  # a thousand at once
+        for option in (socket.SO_RCVBUF, 33):  # a thousand at once; 33 is SO_RCVBUFFORCE, for root
+            with contextlib.suppress(OSError):
+                self.udp.setsockopt(socket.SOL_SOCKET, option, 4 << 20)
         self.address = f"{host}:{self.port}"
         self.open = True
         self.late = queue.Queue()

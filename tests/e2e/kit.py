@@ -2,7 +2,9 @@
 
 Which programs: $SS_LOCAL and $SS_SERVER (command lines), else ss-local and ss-server in $SS_BUILD, else in build/.
 """
+import collections
 import contextlib
+import fcntl
 import functools
 import hashlib
 import json
@@ -19,6 +21,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import termios
 import threading
 import time
 
@@ -28,7 +31,7 @@ from dnsstub import DnsStub
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SS_BUILD", ROOT / "build")).resolve()
 METHOD, PASSWORD = "aes-256-gcm", "correct horse"
-PATIENCE = 20  # seconds until a test stops waiting for what must come: machines may be slow
+PATIENCE = 60  # seconds until a test stops waiting for what must come: machines may be slow, or stand still for a while
 MIB = 1 << 20
 
 
@@ -42,7 +45,7 @@ def command(role):
 
 @functools.cache
 def knows_version(*argv):
-    return subprocess.run([*argv, "--version"], capture_output=True, timeout=10).returncode == 0
+    return subprocess.run([*argv, "--version"], capture_output=True, timeout=PATIENCE).returncode == 0
 
 
 def is_ours(role):
@@ -60,10 +63,11 @@ def sanitized(role):
 
 def eventually(condition, why, within=PATIENCE):
     """Wait until condition() is true, and return it; it is looked at often, so that nothing sleeps to be safe."""
-    deadline = time.monotonic() + within
+    deadline, late = time.monotonic() + within, False
     while not (result := condition()):
-        if time.monotonic() > deadline:
+        if late:  # it was looked at after the deadline: we may have stood still ourselves
             raise AssertionError(f"not within {within} s: {why() if callable(why) else why}")
+        late = time.monotonic() > deadline
         time.sleep(0.02)
     return result
 
@@ -78,17 +82,65 @@ class Clock:
         return time.monotonic() - self.start
 
 
+class Pulse(threading.Thread):
+    """What goes off our time when a machine is busy or stands still: this thread wants to run a hundred times a second,
+    and adds up how late it was."""
+
+    EVERY, USUAL = 0.01, 0.002
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.lost_and_due = 0.0, time.monotonic() + self.EVERY
+        self.start()
+
+    def run(self):
+        while True:
+            lost, due = self.lost_and_due
+            time.sleep(max(0, due - time.monotonic()))
+            now = time.monotonic()
+            self.lost_and_due = lost + max(0, now - due - self.USUAL), now + self.EVERY
+
+    def late(self):
+        """Seconds so far."""
+        lost, due = self.lost_and_due
+        return lost + max(0, time.monotonic() - due - self.USUAL)
+
+
+pulse = functools.cache(Pulse)
+
+
+class Stopwatch(Clock):
+    """Seconds since it was made, but for those in which this machine let us wait: for upper limits."""
+
+    def __init__(self):
+        self.late = pulse().late()
+        super().__init__()
+
+    def __call__(self):
+        return super().__call__() - (pulse().late() - self.late)
+
+
 # ---- ports and sockets
 
 
+_ours = collections.deque()  # locks of the ports that this process chose last
+
+
 def free_port(host="127.0.0.1"):
-    """A port below the ephemeral range: one from bind(0) may go to any outgoing connection before the program has it."""
+    """A port below the ephemeral range: one from bind(0) may go to any outgoing connection before the program has it.
+    Other tests that run now do not choose it either: a Unix socket without a file is the lock."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for _ in range(1000):
         port = random.SystemRandom().randint(10000, 32000)
+        lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         with socket.socket(family) as probe, contextlib.suppress(OSError):
+            lock.bind(f"\0ss-test-port-{port}")
             probe.bind((host, port))
+            _ours.append(lock)
+            if len(_ours) > 100:
+                _ours.popleft().close()
             return port
+        lock.close()
     raise OSError("no free port between 10000 and 32000")
 
 
@@ -119,6 +171,19 @@ def connect(port, host="127.0.0.1", timeout=PATIENCE, small=False):
         sock.close()
         raise
     return sock
+
+
+def roomy(sock):
+    """Room for thousands of datagrams, also beyond what the system lets everybody have."""
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        sock.setsockopt(socket.SOL_SOCKET, 33, 4 << 20)  # SO_RCVBUFFORCE
+    return sock
+
+
+def unsent(sock):
+    """Bytes the other end has not acknowledged."""
+    return struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, b"\0" * 4))[0]
 
 
 def reset(sock):
@@ -259,7 +324,7 @@ class Target:
                 conn, _ = self.listener.accept()
             except OSError:
                 return
-            conn.settimeout(60)
+            conn.settimeout(10 * PATIENCE)  # a test may keep many waiting
             self.conns.append(conn)
             threading.Thread(target=self._run, args=(conn,), daemon=True).start()
 
@@ -341,8 +406,8 @@ class Program:
         self.pid = self.process.pid
         if port:
             try:
-                eventually(lambda: listening(port) or not self.alive(), lambda: f"{role} listens on {port}:\n{self.log()}",
-                           within)
+                eventually(lambda: listening(port) and self.sleeps() or not self.alive(),
+                           lambda: f"{role} listens on {port}:\n{self.log()}", within)
                 assert self.alive(), f"{role} ended with {self.process.returncode}:\n{self.log()}"
             except AssertionError:
                 self.kill()
@@ -352,7 +417,12 @@ class Program:
     def alive(self):
         return self.process.poll() is None
 
-    def wait(self, within=3.0):
+    def sleeps(self):
+        """It waits for something. Who listens first has something else to do: to become another user, to say so."""
+        with contextlib.suppress(OSError), open(f"/proc/{self.pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "S"
+
+    def wait(self, within=PATIENCE):
         """The exit status, or None while it runs on."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self.process.wait(within)
@@ -360,7 +430,7 @@ class Program:
     def signal(self, number):
         os.kill(self.pid, number)
 
-    def stop(self, within=3.0):
+    def stop(self, within=PATIENCE):
         """SIGTERM; it must exit 0. Then its folder goes."""
         if self.alive():
             self.signal(signal.SIGTERM)
@@ -411,6 +481,10 @@ class Program:
         before, clock = self.cpu(), Clock()
         time.sleep(seconds)
         return (self.cpu() - before) / clock()
+
+    def idles(self, below=0.2, seconds=1.0):
+        """Wait for seconds in which it uses less than this share of a processor: who spins never has them."""
+        eventually(lambda: self.load(seconds) < below, f"{self.role} is busy: {below} of a processor and more")
 
     def status(self, field):
         with open(f"/proc/{self.pid}/status") as file:

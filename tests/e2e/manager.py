@@ -17,7 +17,7 @@ class Asker:
         self.home = None
         if isinstance(address, tuple):
             self.sock = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET, socket.SOCK_DGRAM)
-            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+            kit.roomy(self.sock)
             self.sock.bind(("::1" if ":" in address[0] else "127.0.0.1", 0))
         else:
             self.home = tempfile.TemporaryDirectory(prefix="ss-ask-")
@@ -57,7 +57,7 @@ class Asker:
             self.home.cleanup()
 
 
-def start(stage, config=None, args=(), unix=True, home=None, within=5.0, **options):
+def start(stage, config=None, args=(), unix=True, home=None, within=kit.PATIENCE, **options):
     """(program, asker) of a manager that takes requests."""
     home = home or stage.enter_context(tempfile.TemporaryDirectory(prefix="ss-manager-"))
     address = os.path.join(home, "m.sock") if unix else ("127.0.0.1", kit.free_port())

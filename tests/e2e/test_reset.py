@@ -2,10 +2,7 @@
 is one as well.
 """
 
-import fcntl
 import socket
-import struct
-import termios
 import time
 
 import kit
@@ -16,16 +13,11 @@ from kit import METHOD, PASSWORD, ending, read, reset
 BODY = b"y" * 100_000
 
 
-def unsent(sock):
-    """Bytes the other end has not acknowledged."""
-    return struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, b"\0" * 4))[0]
-
-
 def send_then_reset(conn):
     """The receiver has all before the reset, as a reset may overtake what is still on its way."""
     read(conn, 1)
     conn.sendall(BODY)
-    kit.eventually(lambda: unsent(conn) == 0, "all is acknowledged")
+    kit.eventually(lambda: kit.unsent(conn) == 0, "all is acknowledged")
     time.sleep(0.3)
     reset(conn)
 
@@ -49,7 +41,7 @@ def test_reset_by_the_target_reaches_the_client(stage):
     target = stage.target(send_then_reset)
     sock = stage.socks(local, target)
     sock.sendall(b"x")
-    assert ending(sock, 5) == (BODY, "rst")
+    assert ending(sock, kit.PATIENCE) == (BODY, "rst")
     server.rests()
     local.rests()
 
@@ -57,10 +49,11 @@ def test_reset_by_the_target_reaches_the_client(stage):
 @pytest.mark.ours
 def test_reset_by_the_client_reaches_the_target(stage):
     server, local = stage.pair()
-    target = stage.target(lambda conn: ending(conn, 5))
+    target = stage.target(lambda conn: ending(conn, 0.8 * kit.PATIENCE))
     sock = stage.socks(local, target)
     sock.sendall(BODY)
     kit.eventually(lambda: target.conns, "the target is reached")
+    kit.eventually(lambda: kit.unsent(sock) == 0, "all is acknowledged")
     time.sleep(0.3)
     reset(sock)
     assert target.result() == (BODY, "rst")
@@ -86,7 +79,7 @@ def test_reset_through_each_alone(stage):
     sock = stage.add(kit.socks(local.port, "a.test", 80))
     assert read(sock, 6) == b"answer"
     sock.sendall(b"x")
-    assert ending(sock, 5) == (b"", "rst")
+    assert ending(sock, kit.PATIENCE) == (b"", "rst")
 
 
 @pytest.mark.ours
@@ -101,7 +94,7 @@ def test_answer_that_ends_inside_a_chunk(stage, length):
 
     local = stage.local(stage.stand_in(answer).port)
     sock = stage.add(kit.socks(local.port, "a.test", 80))
-    assert ending(sock, 3) == (b"", "rst")
+    assert ending(sock, kit.PATIENCE) == (b"", "rst")
     local.rests()
 
 
@@ -109,7 +102,7 @@ def test_answer_that_ends_inside_a_chunk(stage, length):
 def test_request_that_ends_inside_a_chunk(stage):
     """So must the target."""
     server = stage.server()
-    target = stage.target(lambda conn: ending(conn, 5))
+    target = stage.target(lambda conn: ending(conn, 0.8 * kit.PATIENCE))
     sock = stage.connect(server.port)
     request, sealer = sip004.request(METHOD, PASSWORD, target.host, target.port, b"whole")
     sock.sendall(request + sealer.chunk(b"cut")[:-1])
