@@ -15,6 +15,7 @@ import sip022
 from probing import FAMILIES, FEW_LENGTHS, LENGTHS
 
 pytestmark = pytest.mark.ours
+OPENING = 30  # seconds in which all connections are opened
 CLASS = 1.0  # seconds: the times of all probes of a server lie within
 VECTORS = os.path.join(os.environ.get("SS_SHARED", kit.ROOT.parent / "shared"), "protocol", "vectors.json")
 
@@ -39,8 +40,9 @@ def serve(stage, family):
 def built(stage, family):
     """bf-cfb is not in every library."""
     if family.method == "bf-cfb":
-        program = stage.program("server", {"server": "127.0.0.1", "server_port": 1, **family.config})
-        return "not in this build" not in (kit.eventually(program.stderr, "a refusal") if program.wait() else "")
+        program = stage.program("server", {"server": "127.0.0.1", "server_port": (port := kit.free_port()), **family.config})
+        kit.eventually(lambda: not program.alive() or kit.listening(port), program.log)
+        return "not in this build" not in program.stderr()
     return True
 
 
@@ -58,13 +60,16 @@ def test_all_ends_come_at_the_same_time(stage):
     if kit.raise_nofile() < 160 * len(families):
         pytest.skip(f"{160 * len(families)} descriptors needed, {kit.raise_nofile()} allowed: NOT TESTED when ends come")
     target, hole, watch = stage.target(), stage.add(kit.BlackHole()), stage.add(probing.Watch())
-    wanted, opening = {}, {}
-    for name, family in families.items():
+    wanted, opening, left_out = {}, {}, 0
+    for number, (name, family) in enumerate(families.items(), start=1):
         server = serve(stage, family)
         to_family = probing.probes(family, server, target, lengths)
         if isinstance(family, probing.Stream) and family.speaks:  # noise may name a target that does not answer
             to_family["no answer"] = family.request(sip004.header(hole.host, hole.port))
-        for what, data in to_family.items():
+        for what, data in sorted(to_family.items(), key=lambda probe: "random" in probe[0]):
+            if watch.clock() > OPENING * number / len(families):  # all are to be open at once
+                left_out += 1
+                continue
             before = watch.clock()
             sock = stage.connect(server.port)
             wanted[name, what] = data
@@ -72,16 +77,24 @@ def test_all_ends_come_at_the_same_time(stage):
             opening[name, what] = watch.clock() - before
             sock.sendall(data)
     opened = watch.clock()
-    assert opened < probing.SHORTEST - 5, "too slow a machine: they would not all be open at once"
-    seen = watch.run(opened + probing.SHORTEST + 3)
+    if opened > probing.SHORTEST - 2:
+        pytest.skip("too slow a machine: they would not all be open at once: NOT TESTED when ends come")
+    watch.run(probing.SHORTEST - 3)
+    disturbed = kit.pulse().late()
+    seen = watch.run(opened + probing.SHORTEST + kit.PATIENCE)
+    disturbed = kit.pulse().late() - disturbed  # so much less can be told
     assert odd(seen, wanted) == {}
     for name, family in families.items():
+        if not any(what[0] == name for what in seen):
+            continue
         times = {what: when for what, (when, _) in seen.items() if what[0] == name}
         first = min(when + opening[what] for what, when in times.items())  # it was accepted while it was opened
         last = max(times.values())
         print(f"{name:32} {len(times):4} probes, {family.time:.2f} s: {first:.2f} to {last:.2f}")
-        assert last - first < CLASS, name
-        assert family.time - 0.05 < first and last < family.time + CLASS, name
+        assert last - first < CLASS + disturbed, name
+        assert family.time - 0.05 < first and last < family.time + CLASS + disturbed, name
+    if left_out:
+        pytest.skip(f"{len(seen)} probes were answered as they should, {left_out} were NOT TESTED: too slow a machine")
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -94,7 +107,6 @@ def test_an_end_is_answered_by_an_end(stage, name):
     for pause in 0, 0.5:
         wanted = probing.probes(family, server, target)
         watch = stage.add(probing.Watch())
-        begin = watch.clock()
         for what, data in wanted.items():
             sock = stage.connect(server.port)
             sock.sendall(data)
@@ -103,14 +115,13 @@ def test_an_end_is_answered_by_an_end(stage, name):
             watch.add(what, sock)
         if pause:
             assert watch.run(watch.clock() + pause) == {}
-            begin = watch.clock()
             for what, sock in watch.socks.items():
                 watch.began[what] = watch.clock()
                 sock.shutdown(socket.SHUT_WR)
-        until_watched = watch.clock() - begin  # answers are seen after that, the first ones, too
-        seen = watch.run(watch.clock() + 5)
+        late = kit.Stopwatch()
+        seen = watch.run(watch.clock() + kit.PATIENCE)
         assert odd(seen, wanted) == {}
-        assert max(when for when, _ in seen.values()) < until_watched + 2
+        assert late() < 5
     server.rests()
     assert not family.speaks or probing.record(family, server, target)
 
@@ -134,23 +145,26 @@ def test_requests_of_the_vectors(stage):
             return wire
         return sip022.request(method, (key,), text, kind, stamp - negative["receiver_clock"] + late, length)[0]
 
-    rejected = {vector["why"]: fresh(vector, 2 * ("ahead" in vector["why"])) for vector in negative["tcp_request"]}
+    rejected = {vector["why"]: vector for vector in negative["tcp_request"]}
     assert len(rejected) >= 8
     watch = stage.add(probing.Watch())
-    for what, data in rejected.items():
+    for what, vector in rejected.items():
         sock = stage.connect(server.port)
-        sock.sendall(data)
+        sock.sendall(fresh(vector, 5 * ("ahead" in what)))  # ahead still when it is read
         watch.add(what, sock)
-    assert watch.run(2) == {}
+    assert watch.run(watch.clock() + 2) == {}
     assert dns.asked == []
     for vector in negative["tcp_request_boundary_accept"]:
-        # the clock of time(), which the server reads, lags a few ms behind ours
-        request = fresh(vector, 1 if "old" in vector["why"] else -1)
-        sock = stage.connect(server.port)
-        sock.sendall(request)
-        sock.shutdown(socket.SHUT_WR)
-        answer = sip022.answer(method, key, request[:16], kit.read_all(sock))
-        assert answer.startswith(b"GET / HTTP/1.1"), vector["why"]
+        def served(vector=vector):
+            # the clock of time(), which the server reads, lags a few ms behind ours
+            request = fresh(vector, 1 if "old" in vector["why"] else -1)
+            sock = stage.connect(server.port)
+            sock.sendall(request)
+            sock.shutdown(socket.SHUT_WR)
+            answer = kit.read_all(sock)
+            return answer and sip022.answer(method, key, request[:16], answer).startswith(b"GET / HTTP/1.1")
+
+        kit.eventually(served, vector["why"])  # at the first try, unless more than a second passes on the way
 
     old = stage.server(method="aes-256-gcm", password="foobar", nameserver=dns.address)
     watch = stage.add(probing.Watch())
@@ -158,7 +172,7 @@ def test_requests_of_the_vectors(stage):
         sock = stage.connect(old.port)
         sock.sendall(bytes.fromhex(vector.get("wire") or vector["wire_prefix"]))
         watch.add(vector["why"], sock)
-    assert watch.run(2) == {}
+    assert watch.run(watch.clock() + 2) == {}
     for sock in watch.socks.values():
         sock.shutdown(socket.SHUT_WR)
-    assert odd(watch.run(5), watch.socks) == {}
+    assert odd(watch.run(watch.clock() + 30), watch.socks) == {}
