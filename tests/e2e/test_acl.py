@@ -3,6 +3,7 @@ spelling of a target passes the block list.
 """
 
 import os
+import select
 import signal
 import socket
 import threading
@@ -14,11 +15,11 @@ import pytest
 import sip004
 import streams
 from datagrams import Client, UdpTarget, opened, seal, silent, udp
-from kit import METHOD, PASSWORD, ending, read
+from kit import METHOD, PASSWORD, PATIENCE, ending, read
 
 pytestmark = pytest.mark.ours
 UDP = {"mode": "tcp_and_udp"}
-PROMPTLY = 2.0
+PROMPTLY = 5.0  # a connection that waits for something does so for ten seconds
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def direct(stage, local, target, host):
 def fails(stage, local, target, host):
     sock = stage.socks(local, target, host=host)
     sock.sendall(b"hello")
-    return ending(sock, 5)[0] == b""
+    return ending(sock, PATIENCE)[0] == b""
 
 
 def logged(program, text):
@@ -104,15 +105,14 @@ def test_dead_name_servers_do_not_stop_the_proxy(stage, rules):
     own = stage.dns({"*": "drop"})
     server = stage.server(nameserver=stage.dns({"*": ["127.0.0.1"]}).address)
     local = stage.local(server, acl=rules("[proxy_all]", "[bypass_list]", "10.0.0.0/8"), nameserver=own.address,
-                        timeout=4)
+                        timeout=8)
     target = stage.target()
     slow = stage.socks(local, target, host="slow.test")
     slow.sendall(b"slow")
     quick = stage.socks(local, target)
     quick.sendall(b"quick")
-    clock = kit.Clock()
-    assert read(quick, 5) == b"quick" and clock() < 1
-    assert read(slow, 4) == b"slow" and clock() < 4
+    assert read(quick, 5) == b"quick" and not select.select([slow], [], [], 0)[0]
+    assert read(slow, 4) == b"slow"  # after its whole time it would have been closed
 
 
 def test_bypass_all(stage, rules):
@@ -130,8 +130,8 @@ def test_first_address_decides_and_others_are_left_out(stage, rules):
     local = lone_local(stage, rules, "[proxy_all]", "[bypass_list]", "127.0.0.0/8", nameserver=dns.address)
     closed = kit.free_port()
     sock = stage.add(kit.socks(local.port, "two.test", closed))
-    clock = kit.Clock()
-    assert ending(sock, 5)[1] == "fin" and clock() < PROMPTLY
+    clock = kit.Stopwatch()
+    assert ending(sock, PATIENCE)[1] == "fin" and clock() < PROMPTLY
 
 
 def test_bulk_and_ends(stage, rules):
@@ -158,7 +158,7 @@ def test_bulk_and_ends(stage, rules):
     rude = stage.target(lambda conn: (conn.recv(1), kit.reset(conn)))
     sock = stage.socks(local, rude)
     sock.sendall(b"x")
-    assert ending(sock, 5)[1] == "rst"
+    assert ending(sock, PATIENCE)[1] == "rst"
     sock.close()
     local.rests()
 
@@ -178,7 +178,7 @@ def test_no_loop(stage, rules):
     local = lone_local(stage, rules, "[bypass_all]", args=["-v"])
     sock = stage.add(kit.socks(local.port, "127.0.0.1", local.port))
     sock.sendall(b"\5\1\0")
-    assert ending(sock, 5)[0] == b""
+    assert ending(sock, PATIENCE)[0] == b""
     logged(local, "it is this program itself")
     local.rests()
 
@@ -269,8 +269,8 @@ def test_blocked(stage, rules, host, spelled):
     head = sip004.name_header(host, tcp.port) if spelled else header(host, tcp.port)
     peer = sip004.Peer(stage.connect(server.port), METHOD, PASSWORD)
     peer.send(head + b"hello")
-    clock = kit.Clock()
-    assert ending(peer.sock, 5) == (b"", "fin") and clock() < PROMPTLY
+    clock = kit.Stopwatch()
+    assert ending(peer.sock, PATIENCE) == (b"", "fin") and clock() < PROMPTLY
     app = stage.add(udp())
     app.sendto(seal(METHOD, PASSWORD, head + b"hello"), ("127.0.0.1", server.port))
     datagrams.silent()
@@ -295,7 +295,7 @@ def test_only_allowed_addresses_are_dialled(stage, rules):
     """One of a name's addresses is blocked: the other is taken, and nothing else, also if it fails."""
     dns = stage.dns({"both.test": ["127.0.0.1", "127.88.0.1"]})
     server = stage.server(nameserver=dns.address, acl=rules("[outbound_block_list]", "127.0.0.1"), **UDP)
-    good = stage.target(host="127.88.0.1")
+    good = stage.target(host="127.88.0.1", port=kit.free_port())
     bad = stage.target(host="127.0.0.1", port=good.port)
     peer = sip004.Peer(stage.connect(server.port), METHOD, PASSWORD)
     peer.send(sip004.name_header("both.test", good.port) + b"ping")
@@ -303,7 +303,7 @@ def test_only_allowed_addresses_are_dialled(stage, rules):
     good.close()
     peer = sip004.Peer(stage.connect(server.port), METHOD, PASSWORD)
     peer.send(sip004.name_header("both.test", good.port) + b"ping")
-    assert ending(peer.sock, 5)[0] == b"" and not bad.conns
+    assert ending(peer.sock, PATIENCE)[0] == b"" and not bad.conns
 
 
 def test_nowhere_is_not_the_address_sent_from(stage, rules):
@@ -313,7 +313,7 @@ def test_nowhere_is_not_the_address_sent_from(stage, rules):
     for head in sip004.header("0.0.0.0", tcp.port), sip004.name_header("zero.test", tcp.port):
         peer = sip004.Peer(stage.connect(server.port), METHOD, PASSWORD)
         peer.send(head + b"hello")
-        assert ending(peer.sock, 5)[0] == b""
+        assert ending(peer.sock, PATIENCE)[0] == b""
         app = stage.add(udp())
         app.sendto(seal(METHOD, PASSWORD, head + b"hello"), ("127.0.0.1", server.port))
     datagrams.silent()
@@ -366,6 +366,14 @@ def test_clients_that_are_served(stage, rules, lines):
 # ---- the file
 
 
+def answers(peer):
+    """The echo of ping, or an end."""
+    try:
+        return peer.read(4) == b"ping"
+    except (EOFError, ConnectionError):
+        return False
+
+
 def test_reload(stage, rules):
     """SIGHUP: the new rules count at once, for what is new; a bad file changes nothing."""
     path = rules("[outbound_block_list]", "127.0.0.1")
@@ -373,7 +381,7 @@ def test_reload(stage, rules):
     target = stage.target()
 
     def served():
-        return ending(stage.peer(server, target.host, target.port, b"ping").sock, 0.5)[1] == "open"
+        return answers(stage.peer(server, target.host, target.port, b"ping"))
 
     def again(text, *lines):
         seen = server.log().count(text)
@@ -468,8 +476,7 @@ def test_ports_of_a_manager(stage, rules):
     target = stage.target()
 
     def served(port):
-        peer = sip004.Peer(stage.connect(port), METHOD, PASSWORD).open(target.host, target.port, b"ping")
-        return ending(peer.sock, 0.5)[1] == "open"
+        return answers(sip004.Peer(stage.connect(port), METHOD, PASSWORD).open(target.host, target.port, b"ping"))
 
     assert not served(early) and not served(late)
     for _ in range(3):

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not SS.exists(), reason=f"{SS} does not exist")
 
 
 def acl(*args):
-    done = subprocess.run([SS, "acl", *map(str, args)], capture_output=True, timeout=20)
+    done = subprocess.run([SS, "acl", *map(str, args)], capture_output=True, timeout=kit.PATIENCE)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -34,7 +34,7 @@ def test_the_example_of_the_manual(tmp_path):
 
 
 def test_by_its_own_name(tmp_path):
-    done = subprocess.run([kit.BUILD / "ss-acl", write(tmp_path, "a\n")], capture_output=True, text=True, timeout=10)
+    done = subprocess.run([kit.BUILD / "ss-acl", write(tmp_path, "a\n")], capture_output=True, text=True, timeout=kit.PATIENCE)
     assert (done.returncode, done.stdout) == (0, "1 names, 0 patterns, 0 networks, 0 left out\n")
 
 

@@ -7,6 +7,8 @@ import pytest
 import sip004
 from kit import METHOD, PASSWORD, ending
 
+LONG = 0.8 * kit.PATIENCE  # a connection that ends does so before; its test waits for longer
+
 
 def broken(chunk, at):
     chunk = bytearray(chunk)
@@ -20,26 +22,26 @@ def test_server_falls_silent(stage, at):
     has been delivered.
     """
     server = stage.server()
-    target = stage.target(lambda conn: ending(conn, 3))
+    target = stage.target(lambda conn: ending(conn, LONG))
     sock = stage.connect(server.port)
     request, sealer = sip004.request(METHOD, PASSWORD, target.host, target.port, b"good")
     sock.sendall(request)
     kit.eventually(lambda: target.conns, "the target is reached")
     sock.sendall(broken(sealer.chunk(b"bad" * 10), at) + sealer.chunk(b"behind it"))
     assert ending(sock, 1) == (b"", "open")
-    sock.settimeout(5)
+    sock.settimeout(kit.PATIENCE)
     sock.sendall(b"x" * 100_000)
     assert ending(sock, 0.5) == (b"", "open")
     assert target.result()[0] == b"good"
     sock.shutdown(1)
-    assert ending(sock, 2)[1] == "fin"
+    assert ending(sock, kit.PATIENCE)[1] == "fin"
     server.rests()
 
 
 @pytest.mark.ours
 def test_target_of_a_broken_stream_sees_an_abort(stage):
     server = stage.server()
-    target = stage.target(lambda conn: ending(conn, 3))
+    target = stage.target(lambda conn: ending(conn, LONG))
     sock = stage.connect(server.port)
     request, sealer = sip004.request(METHOD, PASSWORD, target.host, target.port, b"good")
     sock.sendall(request)
@@ -56,14 +58,14 @@ def test_local_closes(stage, at):
         peer.send(b"good")
         peer.read(1)
         peer.sock.sendall(broken(peer.sealer.chunk(b"bad" * 10), at))
-        return ending(peer.sock, 3)
+        return ending(peer.sock, LONG)
 
     stand_in = stage.stand_in(answer)
     local = stage.local(stand_in.port)
     sock = stage.add(kit.socks(local.port, "a.test", 80))
     assert kit.read(sock, 4) == b"good"
     sock.sendall(b"x")
-    data, how = ending(sock, 2)
+    data, how = ending(sock, kit.PATIENCE)
     assert data == b"" and how == ("rst" if kit.is_ours("local") else "fin")
     assert stand_in.result()[1] != "open"
     sock.close()
@@ -76,7 +78,7 @@ def test_reserved_bits_of_a_length(stage, bits):
     if not kit.is_ours("server"):
         pytest.skip("shadowsocks-libev masks the two upper bits")
     server = stage.server()
-    target = stage.target(lambda conn: ending(conn, 1))
+    target = stage.target(lambda conn: ending(conn, LONG))
     sock = stage.connect(server.port)
     request, sealer = sip004.request(METHOD, PASSWORD, target.host, target.port, b"good")
     sock.sendall(request + sealer.chunk(b"long", bits | 4))

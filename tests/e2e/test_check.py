@@ -14,7 +14,7 @@ def check(folder, stage, wrote, status=0, **environment):
     make = folder / "make"
     make.write_text(f'#!/bin/sh\ncase " $* " in *" {stage} "*) printf "%s\\n" "{wrote}"; exit {status};; esac\necho "{ONE}"\n')
     make.chmod(0o755)
-    done = subprocess.run(["sh", kit.ROOT / "tests/check.sh"], cwd=folder, capture_output=True, text=True, timeout=60,
+    done = subprocess.run(["sh", kit.ROOT / "tests/check.sh"], cwd=folder, capture_output=True, text=True, timeout=2 * kit.PATIENCE,
                           env={**os.environ, "MAKE": str(make), **environment})
     return done.returncode, done.stdout
 
@@ -49,7 +49,7 @@ def test_lines_stay_together(tmp_path):
     """Stages run at once; each is told of when it has ended, under its name, and nobody is left out."""
     (tmp_path / "make").write_text('#!/bin/sh\nfor n in 1 2 3; do echo "line $n of $*"; done\necho "1 passed, 0 failed"\n')
     (tmp_path / "make").chmod(0o755)
-    done = subprocess.run(["sh", kit.ROOT / "tests/check.sh"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+    done = subprocess.run(["sh", kit.ROOT / "tests/check.sh"], cwd=tmp_path, capture_output=True, text=True, timeout=2 * kit.PATIENCE,
                           env={**os.environ, "MAKE": str(tmp_path / "make"), "SS_SHARED": str(tmp_path)})
     blocks = dict(block.split("\n", 1) for block in ("\n" + done.stdout).split("\n== ")[1:])
     stages = set(re.findall(r'^\s*(?:run|unless_kqueue "[^"]*") ([\w-]+) ', (kit.ROOT / "tests/check.sh").read_text(), re.MULTILINE))

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.ours
 
 
 def check(*args, cwd=None, prefix=()):
-    done = subprocess.run([*prefix, kit.BUILD / "ss-check", *map(str, args)], capture_output=True, text=True, timeout=10, cwd=cwd)
+    done = subprocess.run([*prefix, kit.BUILD / "ss-check", *map(str, args)], capture_output=True, text=True, timeout=kit.PATIENCE, cwd=cwd)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -162,7 +162,7 @@ def test_as_somebody_else(config):
     port = free_port()
     args = ["server", "-s", "127.0.0.1", "-k", "x"]
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    if subprocess.run([*nobody, kit.BUILD / "ss-check", "-h"], capture_output=True, timeout=10).returncode:
+    if subprocess.run([*nobody, kit.BUILD / "ss-check", "-h"], capture_output=True, timeout=kit.PATIENCE).returncode:
         pytest.skip("nobody may not reach the build")
     status, out, _ = check(*args, "-p", port, "-a", "root", prefix=nobody)
     assert status == 1 and "only root can become another user" in out

@@ -54,7 +54,7 @@ class Started:
         """Foreground: SIGTERM, and 0."""
         if self.process.poll() is None:
             self.process.terminate()
-            assert self.process.wait(5) == 0, self.log()
+            assert self.process.wait(kit.PATIENCE) == 0, self.log()
 
 
 def config(port, role="server", **more):
@@ -99,7 +99,7 @@ def test_debian_sysv(stage, tmp_path):
     """start-stop-daemon: a daemon with a pid file, asked to end by it."""
     port = free_port()
     started = Started(stage, tmp_path, "/usr/bin/ss-server -c DIR/config.json -f DIR/ss.pid -u", {"config.json": config(port)})
-    assert started.process.wait(5) == 0 and kit.listening(port), started.log()
+    assert started.process.wait(kit.PATIENCE) == 0 and kit.listening(port), started.log()
     pid = int((tmp_path / "ss.pid").read_text())
     stage.callback(lambda: gone(pid) or os.kill(pid, signal.SIGKILL))
     assert os.readlink(f"/proc/{pid}/exe") == str(kit.BUILD / "ss-server")
@@ -137,7 +137,7 @@ def test_luci(stage, tmp_path):
     port = free_port()
     started = Started(stage, tmp_path, f"ss-redir -c DIR/shadowsocks.1.json --fast-open --no-delay -l {port} --mtu 1344 "
                       "-f DIR/ss-redir-1.pid", {"shadowsocks.1.json": config(free_port(), "redir", local_port=1)})
-    assert started.process.wait(5) == 0 and kit.listening(port), started.log()
+    assert started.process.wait(kit.PATIENCE) == 0 and kit.listening(port), started.log()
     pid = int((tmp_path / "ss-redir-1.pid").read_text())
     assert (pathlib.Path(f"/proc/{pid}/comm")).read_text() == "ss-redir\n"
     os.kill(pid, signal.SIGTERM)
@@ -150,7 +150,7 @@ def test_luci(stage, tmp_path):
 def test_freebsd(stage, tmp_path):
     port = free_port()
     started = Started(stage, tmp_path, "/usr/local/bin/ss-server -f DIR/ss.pid -c DIR/config.json", {"config.json": config(port)})
-    assert started.process.wait(5) == 0 and serves(stage, port), started.log()
+    assert started.process.wait(kit.PATIENCE) == 0 and serves(stage, port), started.log()
     pid = int((tmp_path / "ss.pid").read_text())
     os.kill(pid, signal.SIGTERM)
     kit.eventually(lambda: gone(pid), "it ends")
@@ -175,7 +175,7 @@ def test_container(stage, tmp_path):
                       "-d 8.8.8.8,8.8.4.4 --fast-open").listens(port)
     assert serves(stage, port, "aes-256-gcm", "of_an_image")
     started.process.send_signal(signal.SIGINT)
-    assert started.process.wait(5) == 0
+    assert started.process.wait(kit.PATIENCE) == 0
 
 
 def test_scratch_container(stage, tmp_path):
@@ -201,18 +201,16 @@ def test_managers(stage, tmp_path, line):
     (tmp_path / "ss-server").symlink_to(kit.BUILD / "ss-server")
     started = Started(stage, tmp_path, line.replace("PORT", str(control)), env={"HOME": str(tmp_path)})
     kit.eventually(lambda: "listening at" in started.log() or "manager" in started.log(), lambda: started.log())
-    asker = manager.Asker(("127.0.0.1", control))
 
     def answers():
-        asker.send("ping")
+        asker = stage.add(manager.Asker(("127.0.0.1", control), timeout=0.5))  # no late answer to another question
         try:
-            return asker.receive()
+            return asker("ping")
         except OSError:
             return None
 
-    asker.sock.settimeout(0.5)
     kit.eventually(lambda: answers() == "stat: {}", lambda: started.log())
-    asker.sock.settimeout(kit.PATIENCE)
+    asker = stage.add(manager.Asker(("127.0.0.1", control)))
     assert asker.add(port, "p") == "ok"
     kit.eventually(lambda: kit.listening(port), lambda: started.log())
     assert serves(stage, port, "aes-256-gcm", "p")
@@ -233,7 +231,7 @@ def test_field_scripts(stage, tmp_path, line):
     started = Started(stage, tmp_path, line.replace("PORT", str(port)), {"c.json": config(free_port(), "local", local_port=port)})
     started.listens(port)
     if "pid" in line:
-        assert started.process.wait(5) == 0
+        assert started.process.wait(kit.PATIENCE) == 0
         pid = int(kit.eventually(lambda: (tmp_path / "pid").read_text(), "a pid"))
         os.kill(pid, signal.SIGKILL)  # as they do
         kit.eventually(lambda: not kit.listening(port), "it is gone")

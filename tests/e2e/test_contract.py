@@ -45,7 +45,7 @@ KEYS = [
 
 
 def run(program, *args):
-    done = subprocess.run([kit.BUILD / program, *map(str, args)], capture_output=True, text=True, timeout=10)
+    done = subprocess.run([kit.BUILD / program, *map(str, args)], capture_output=True, text=True, timeout=kit.PATIENCE)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -113,9 +113,9 @@ def test_one_bad_address(stage):
     one, two = free_port(), free_port()
     config = {"server": [f"127.0.0.1:{one}", "203.0.113.9", f"127.0.0.1:{two}"], "server_port": 9, "password": PASSWORD,
               "method": METHOD}
-    clock = kit.Clock()
+    clock = kit.Stopwatch()
     server = stage.serve("server", config, port=two)
-    assert clock() < 1 and kit.listening(one)
+    assert clock() < 2 and kit.listening(one)  # the start of a process, and our look at it, are in it
     kit.eventually(lambda: "cannot listen on 203.0.113.9" in server.log(), lambda: server.log())
     lonely = stage.program("server", config | {"server": ["203.0.113.9"]})
     assert lonely.wait() == 255 and "failed to listen on any address" in lonely.stderr()

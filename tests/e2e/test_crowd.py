@@ -50,7 +50,7 @@ async def crowd(local, server):
 def test_two_thousand(stage):
     kit.raise_nofile()
     server, local = stage.pair()
-    counts = asyncio.run(asyncio.wait_for(crowd(local, server), 30))
+    counts = asyncio.run(asyncio.wait_for(crowd(local, server), 5 * kit.PATIENCE))
     assert all(count == SESSIONS for count in counts)
     server.rests()
     local.rests()

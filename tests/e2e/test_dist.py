@@ -2,6 +2,7 @@
 import os
 import pty
 import re
+import select
 import shutil
 import subprocess
 
@@ -40,7 +41,7 @@ def test_unit_is_well_formed(tmp_path, unit):
     name = unit.name.replace("@.", "@config.")
     (tmp_path / name).write_text(unit.read_text().replace("/usr/bin/", f"{kit.BUILD}/"))
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", tmp_path / name], capture_output=True, text=True,
-                          timeout=60, env={**os.environ, "SYSTEMD_UNIT_PATH": f"{tmp_path}:"})
+                          timeout=2 * kit.PATIENCE, env={**os.environ, "SYSTEMD_UNIT_PATH": f"{tmp_path}:"})
     about = [line for line in (done.stdout + done.stderr).splitlines() if name in line or str(kit.BUILD) in line]
     assert done.returncode == 0 and not about, done.stdout + done.stderr
 
@@ -71,7 +72,7 @@ def completions(tmp_path_factory):
     folder = tmp_path_factory.mktemp("completions")
     for shell in ("bash", "zsh", "fish"):
         done = subprocess.run(["sh", kit.ROOT / "dist/completions.sh", shell, kit.BUILD], capture_output=True, text=True,
-                              timeout=60)
+                              timeout=2 * kit.PATIENCE)
         assert done.returncode == 0 and not done.stderr, done.stderr
         (folder / shell).write_text(done.stdout)
     shutil.copy(folder / "zsh", folder / "_shadowsocks")
@@ -83,14 +84,14 @@ def bash(folder, line):
     words, last = line.split(" "), " ''" if line.endswith(" ") else ""
     script = (f'. "{folder}/bash"; COMP_WORDS=({line.rstrip()}{last}); COMP_CWORD={len(words) - 1}; '
               f'compopt() {{ :; }}; _{words[0]}; printf "%s\\n" "${{COMPREPLY[@]}}"')
-    done = subprocess.run([tool("bash"), "--norc", "-c", script], capture_output=True, text=True, timeout=10)
+    done = subprocess.run([tool("bash"), "--norc", "-c", script], capture_output=True, text=True, timeout=kit.PATIENCE)
     assert not done.stderr, done.stderr
     return done.stdout.split("\n")[:-1]
 
 
 def fish(folder, line):
     done = subprocess.run([tool("fish"), "--no-config", "-c", f'source {folder}/fish; complete -C "{line}"'],
-                          capture_output=True, text=True, timeout=30, env={**os.environ, "HOME": str(folder)})
+                          capture_output=True, text=True, timeout=2 * kit.PATIENCE, env={**os.environ, "HOME": str(folder)})
     assert not done.stderr, done.stderr
     return [row.split("\t")[0] for row in done.stdout.splitlines()]
 
@@ -110,6 +111,7 @@ def zsh(folder, line):
     def until(text):
         nonlocal seen
         while not re.search(text, seen):
+            assert select.select([primary], [], [], kit.PATIENCE)[0], seen
             more = os.read(primary, 65536)
             assert more, seen
             seen += more
@@ -152,7 +154,7 @@ def test_arguments(completions, shell):
 @pytest.mark.parametrize("program", DAEMONS + TOOLS)
 def test_every_option(completions, program):
     """bash and fish offer what the help text has."""
-    text = subprocess.run([kit.BUILD / program, "-h"], capture_output=True, text=True, check=True, timeout=10).stdout
+    text = subprocess.run([kit.BUILD / program, "-h"], capture_output=True, text=True, check=True, timeout=kit.PATIENCE).stdout
     told = set(re.findall(r"(?m)^ +(?:-\w, )?(--[\w-]+)", text)) | set(re.findall(r"(?m)^  (-\w)\b", text))
     assert len(told) > 20 or program in TOOLS
     assert set(bash(completions, f"{program} -")) - {""} == told
@@ -163,7 +165,7 @@ def test_every_option(completions, program):
 
 
 def test_every_program():
-    listed = subprocess.run([kit.BUILD / "ss", "--list"], capture_output=True, text=True, check=True, timeout=10)
+    listed = subprocess.run([kit.BUILD / "ss", "--list"], capture_output=True, text=True, check=True, timeout=kit.PATIENCE)
     assert set(listed.stdout.split()) == set(DAEMONS + TOOLS)
 
 
@@ -182,7 +184,7 @@ def test_install(tmp_path_factory, tmp_path):
     env = {**os.environ, "INSTALL": shutil.which("install"), "PATH": f"{tools}:{os.environ['PATH']}"}
     for target in ("install", "uninstall"):
         done = subprocess.run(["make", "-s", target, f"DESTDIR={tmp_path}", "PREFIX=/usr"], cwd=kit.ROOT, capture_output=True,
-                              text=True, timeout=300, env=env)
+                              text=True, timeout=10 * kit.PATIENCE, env=env)
         assert done.returncode == 0, done.stderr[-2000:]
         files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()}
         if target == "uninstall":
@@ -204,7 +206,7 @@ def set_up(folder, what, **programs):
     for name, script in {"id": "echo 0", **programs}.items():
         (folder / name.replace("_", "-")).write_text(f"#!/bin/sh\n{script}\n")
         (folder / name.replace("_", "-")).chmod(0o755)
-    return subprocess.run([folder / "sh", kit.ROOT / "dist/setup.sh", what], capture_output=True, text=True, timeout=60,
+    return subprocess.run([folder / "sh", kit.ROOT / "dist/setup.sh", what], capture_output=True, text=True, timeout=2 * kit.PATIENCE,
                           env={"PATH": str(folder), "HOME": str(folder)})
 
 
@@ -242,7 +244,7 @@ LIST = kit.ROOT / "dist/acl/block-private.acl"
 
 
 def test_verdicts():
-    done = subprocess.run([kit.BUILD / "ss-acl", LIST, *PRIVATE, *PUBLIC], capture_output=True, text=True, check=True, timeout=10)
+    done = subprocess.run([kit.BUILD / "ss-acl", LIST, *PRIVATE, *PUBLIC], capture_output=True, text=True, check=True, timeout=kit.PATIENCE)
     assert not done.stderr
     verdicts = dict(re.findall(r"(?m)^(\S+) as a server's target: (refuse|allow|what its address)", done.stdout))
     assert {name for name, verdict in verdicts.items() if verdict == "refuse"} == set(PRIVATE)
@@ -259,7 +261,7 @@ def test_a_server_refuses(stage, host):
     head = (sip004.name_header if host[0].isalpha() else sip004.header)(host, tcp.port)
     peer = sip004.Peer(stage.connect(server.port), METHOD, PASSWORD)
     peer.send(head + b"hello")
-    assert ending(peer.sock, 5)[0] == b"" and not tcp.conns
+    assert ending(peer.sock, kit.PATIENCE)[0] == b"" and not tcp.conns
     head = (sip004.name_header if host[0].isalpha() else sip004.header)(host, datagrams.port)
     near = stage.add(udp())
     near.sendto(seal(METHOD, PASSWORD, head + b"hello"), ("127.0.0.1", server.port))

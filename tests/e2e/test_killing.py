@@ -20,6 +20,7 @@ from kit import MIB, ending, read_all, reset, send_bulk
 SEED = int(os.environ.get("SS_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
 SECONDS = float(os.environ.get("SS_SOAK", "15"))
 WORKERS = 40
+ENOUGH = 20 * SECONDS  # connections; a slow machine takes longer for them
 
 
 def busy(stage, local, target, count=20):
@@ -43,7 +44,7 @@ def test_server_killed(stage):
     server.signal(signal.SIGKILL)
     server.kill()
     for sock in socks:
-        assert ending(sock, 3)[1] != "open"
+        assert ending(sock, kit.PATIENCE)[1] != "open"
         sock.close()
     local.rests()
     again = stage.server(server_port=server.port)
@@ -73,7 +74,7 @@ def test_targets_gone(stage, end):
     server, local = stage.pair()
     target = stage.target(lambda conn: (conn.recv(1000), time.sleep(0.2), end(conn)))
     for sock in busy(stage, local, target):
-        assert ending(sock, 3)[1] != "open"
+        assert ending(sock, kit.PATIENCE)[1] != "open"
         sock.close()
     server.rests()
     local.rests()
@@ -90,7 +91,7 @@ def test_name_server_gone(stage):
     kit.eventually(lambda: dns.asked, "names are looked up")
     dns.close()
     for peer in peers:
-        assert ending(peer.sock, 12)[1] == "fin"
+        assert ending(peer.sock, kit.PATIENCE)[1] == "fin"
         peer.sock.close()
     assert kit.works(server)
     kit.eventually(
@@ -150,7 +151,7 @@ class Soak:
     def worker(self, seed):
         dice = random.Random(seed)
         actions = [self.through_local] * 8 + [self.sealed] * 4 + [self.garbage, self.cut_socks]
-        while time.monotonic() < self.deadline:
+        while (now := time.monotonic()) < self.deadline or self.rounds < ENOUGH and now < self.deadline + 2 * kit.PATIENCE:
             suppressed(dice.choice(actions), dice)
             self.rounds += 1
 
@@ -225,11 +226,11 @@ def test_soak(stage):
         worker.start()
     for worker in workers:
         worker.join()
-    assert soak.rounds > 20 * SECONDS, f"only {soak.rounds} connections"
+    assert soak.rounds >= ENOUGH, f"only {soak.rounds} connections"
     for target in soak.targets:
         target.close()
     assert kit.works(soak.server, soak.local)
     # c-ares may keep a socket to its name server
     soak.server.idle_fds += 2
-    soak.server.rests(within=8)
-    soak.local.rests(within=8)
+    soak.server.rests()
+    soak.local.rests()

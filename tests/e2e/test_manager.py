@@ -109,7 +109,7 @@ def test_replace(stage):
     assert manager.echoes(lasting), "the same again cuts nobody"
     before = ask.counts()[port]
     assert ask.add(port, "new") == "ok"
-    assert kit.ending(lasting, within=5)[1] != "open"
+    assert kit.ending(lasting, kit.PATIENCE)[1] != "open"
     assert manager.serves(stage, port, "new")
     assert ask.ports() == {port: "new"} and ask.counts()[port] >= before > 0
     ask.send('remove: {"server_port":%d}' % port)
@@ -131,7 +131,7 @@ def test_replace_fails(stage):
     assert ask.ports() == {port: manager.PASSWORD}
     assert ask.add(port, "other", mode="udp_only") == "ok"
     assert not kit.listening(port)
-    assert kit.ending(lasting, within=5)[1] != "open"
+    assert kit.ending(lasting, kit.PATIENCE)[1] != "open"
 
 
 def test_other_addresses(stage):
@@ -167,7 +167,7 @@ def test_remove_cuts_its_own_sessions_only(stage):
     assert manager.echoes(gone) and manager.echoes(stays)
     assert {port: one["connections"] for port, one in ask.stats().items()} == {ports[0]: 1, ports[1]: 1}
     assert ask.remove(ports[0]) == "ok"
-    assert kit.ending(gone, within=5)[1] != "open"
+    assert kit.ending(gone, kit.PATIENCE)[1] != "open"
     assert manager.echoes(stays)
     kit.eventually(lambda: program.state()["session"] == 1, program.log)
 
@@ -226,20 +226,21 @@ def test_damaged_state(stage, tmp_path):
 
 
 def test_burst(stage):
-    """A thousand requests at once: each is answered, in order."""
+    """A thousand requests at once, or as many as a socket holds: each is answered, in order."""
     _, ask = manager.start(stage, unix=False)
-    ports = {n: None for n in range(1000)}
-    receiver = []
+    receiver, under_way = [], threading.Semaphore(200)
 
     def receive():
-        for _ in ports:
+        for _ in range(1000):
             receiver.append(ask.receive())
+            under_way.release()
 
-    thread = threading.Thread(target=receive)
+    thread = threading.Thread(target=receive, daemon=True)
     thread.start()
-    for n in ports:
+    for n in range(1000):
+        assert under_way.acquire(timeout=kit.PATIENCE)
         ask.send("ping" if n % 2 else "list")
-    thread.join(20)
+    thread.join(kit.PATIENCE)
     assert receiver == ["[\n]", "stat: {}"] * 500
 
 
@@ -264,30 +265,26 @@ def test_flood_of_large_requests(stage, memory):
 def test_long_answers(stage):
     """Parts of more than 64 KiB are valid by themselves."""
     _, ask = manager.start(stage)
-    start = 10000
     password = "p" * 700
     added = []
     while len(added) < 150:
-        if ask.add(start, password) == "ok":
-            added.append(start)
-        start += 1
+        if ask.add(port := kit.free_port(), password) == "ok":
+            added.append(port)
     ask.send("list")
     ports = []
     while len(ports) < len(added):
         part = ask.receive()
         assert part.startswith("[\n\t") and part.endswith("\n]") and len(part) <= 65507
         ports += [int(one["server_port"]) for one in json.loads(part)]
-    assert ports == added
+    assert sorted(ports) == sorted(added)
 
 
 def test_deaf_client(stage):
     """One that asks and does not read holds up nobody; its answers are dropped, and it is named."""
     program, ask = manager.start(stage)
-    added, start = 0, 10000
+    added = 0
     while added < 200:  # the list is longer than a datagram, and some lists than any buffer
-        added += ask.add(start, "p" * 700) == "ok"
-        start += 1
-    ask.sock.settimeout(2)
+        added += ask.add(kit.free_port(), "p" * 700) == "ok"
     for _ in range(2):
         deaf = stage.add(manager.Asker(ask.address))
         for n in range(100):
@@ -331,7 +328,7 @@ def test_configured_ports(stage):
     kit.eventually(lambda: "reloaded: 3 ports" in program.log(), program.log)
     assert ask.ports() == {a: "pa", b: "other", d: "pd"}
     assert manager.echoes(stays) and manager.echoes(asked)
-    assert kit.ending(changes, within=5)[1] != "open"
+    assert kit.ending(changes, kit.PATIENCE)[1] != "open"
     assert not kit.listening(c)
     (program.home / "config.json").write_text("{")
     program.signal(signal.SIGHUP)
@@ -368,7 +365,7 @@ def test_users(stage):
     assert told["bob"]["up"] == told["bob"]["down"] == 1000 and told["ann"]["up"] == 4
     assert ask("remove_user", server_port=port, name="bob") == "ok"
     assert ask("remove_user", server_port=port, name="bob") == "err"
-    assert kit.ending(bob, within=5)[1] != "open"
+    assert kit.ending(bob, kit.PATIENCE)[1] != "open"
     assert manager.echoes(ann)
     assert [user["name"] for user in ask.stats(server_port=port)[port]["users"]] == ["ann"]
 
@@ -445,7 +442,7 @@ def test_all_is_counted(stage, args):
     plain = up + down + 1000 * (100 + 100)
     # address, salt and tag of each datagram; salt and address, then two tags and a length for at most 16 KiB
     sealed = 1000 * (7 + 32 + 16) + 32 + 7
-    kit.eventually(lambda: ask.counts()[port] >= plain + sealed, lambda: f"{ask.counts()[port] - plain} of {sealed}", 15)
+    kit.eventually(lambda: ask.counts()[port] >= plain + sealed, lambda: f"{ask.counts()[port] - plain} of {sealed}")
     assert ask.counts()[port] <= plain + sealed + 0.03 * up
 
 
@@ -460,12 +457,16 @@ def test_reports(stage, unix, workers, tmp_path):
     else:
         listener = stage.add(udp())
         path = "localhost:%d" % listener.getsockname()[1]
-    listener.settimeout(20)
+    listener.settimeout(kit.PATIENCE)
     server, target = stage.server(["--manager-address", path, "--workers", workers]), stage.target()
     peer = stage.peer(server, target.host, target.port, b"x" * 1000)
     assert peer.read(1000) == b"x" * 1000
-    report, sender = listener.recvfrom(100)
-    assert report == b'stat: {"%d":2073}\0' % server.port
+    passed = b'stat: {"%d":2073}\0' % server.port
+    reports = [listener.recvfrom(100)]
+    while reports[-1][0] != passed and len(reports) < 5:  # five seconds may have been over before
+        reports.append(listener.recvfrom(100))
+    report, sender = reports[-1]
+    assert report == passed, reports
     if unix:
         assert sender == f"/tmp/shadowsocks.{server.port}"
     server.stop()

@@ -173,7 +173,7 @@ def test_reports(stage):
     _, ask, _ = begin(stage)
     port = kit.free_port()
     assert ask.add(port) == "ok" and manager.serves(stage, port)
-    kit.eventually(lambda: ask.counts()[port] > 0, "nothing was reported", within=10)
+    kit.eventually(lambda: ask.counts()[port] > 0, "nothing was reported")
 
 
 def test_the_one_executable(stage, tmp_path):
@@ -203,7 +203,7 @@ def test_shadowsocks_libev(stage):
     assert ask.add(port) == "ok"
     kit.eventually(lambda: kit.listening(port), "it does not listen")
     assert manager.serves(stage, port)
-    kit.eventually(lambda: ask.counts()[port] > 0, "nothing was reported", within=10)
+    kit.eventually(lambda: ask.counts()[port] > 0, "nothing was reported")
     server = pid_of(work, port)
     assert ask.remove(port) == "ok"
     gone(server)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 import sip004
-from kit import MIB, bulk, bulk_digest, read, receive_digest, send_bulk, socks
+from kit import MIB, PATIENCE, bulk, bulk_digest, read, receive_digest, send_bulk, socks
 
 SIZES = [0, 1, sip004.CHUNK_MAX, sip004.CHUNK_MAX + 1, MIB]
 
@@ -25,7 +25,7 @@ def exchange(sock, size):
 def check(stage, local, size):
     """The target does the same, and ends the connection."""
     target = stage.target(lambda conn: exchange(conn, size))
-    sock = stage.socks(local, target, timeout=60)
+    sock = stage.socks(local, target, timeout=5 * PATIENCE)
     assert exchange(sock, size) == (size, bulk_digest(size))
     assert sock.recv(1) == b""
     assert target.result() == (size, bulk_digest(size))

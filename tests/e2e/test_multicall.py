@@ -15,7 +15,7 @@ APPLETS = ["local", "server", "tunnel", "redir", "manager"]
 
 
 def ss(*args):
-    done = subprocess.run([SS, *map(str, args)], capture_output=True, text=True, timeout=10)
+    done = subprocess.run([SS, *map(str, args)], capture_output=True, text=True, timeout=kit.PATIENCE)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -48,9 +48,9 @@ def test_what_is_wrong_is_said(args, why):
 def test_an_answer_that_is_lost_fails(args):
     """A script keeps a key in a file: it must know that the disk was full."""
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([SS, *args], stdout=full, stderr=subprocess.PIPE, timeout=10)
+        done = subprocess.run([SS, *args], stdout=full, stderr=subprocess.PIPE, timeout=kit.PATIENCE)
     assert done.returncode == 1 and b": the answer cannot be written\n" in done.stderr
-    assert subprocess.run([SS, *args], stdout=subprocess.DEVNULL, timeout=10).returncode == 0
+    assert subprocess.run([SS, *args], stdout=subprocess.DEVNULL, timeout=kit.PATIENCE).returncode == 0
 
 
 @pytest.mark.parametrize("args", [[], ["no-such-applet"]])
@@ -83,7 +83,7 @@ def test_install(tmp_path, symbolic):
         assert link.is_symlink() == symbolic
         assert os.path.samefile(link, SS)
     assert not (tmp_path / "ss").exists(), "it would hide iproute2's"
-    done = subprocess.run([tmp_path / "ss-local", "--version"], capture_output=True, timeout=10)
+    done = subprocess.run([tmp_path / "ss-local", "--version"], capture_output=True, timeout=kit.PATIENCE)
     assert done.returncode == 0
 
 

@@ -55,7 +55,8 @@ def test_one_family_only(stage, address, ipv6_first):
 @pytest.mark.ours
 @pytest.mark.parametrize("ipv6_first, first", [(False, "127.0.0.1"), (True, "::1")])
 def test_order_of_families(stage, ipv6_first, first):
-    server, _, target = with_dns(stage, {"both.test": ["127.0.0.1", "::1"]}, ipv6_first=ipv6_first)
+    server, _, _ = with_dns(stage, {"both.test": ["127.0.0.1", "::1"]}, ipv6_first=ipv6_first)
+    target = stage.target(port=kit.free_port())
     other = stage.target(host="::1", port=target.port)
     assert answered(stage, server, "both.test", target.port)
     assert {True: target, False: other}[first == "127.0.0.1"].conns
@@ -63,20 +64,20 @@ def test_order_of_families(stage, ipv6_first, first):
 
 def test_slow_answers(stage):
     server, _, target = with_dns(stage, {"slow.test": ["127.0.0.1"]}, delay=1)
-    clock = kit.Clock()
+    clock = kit.Stopwatch()
     assert answered(stage, server, "slow.test", target.port)
-    assert clock() < 2
+    assert clock() < 4  # after five seconds it would be asked again
 
 
 def test_no_answer_at_all(stage):
     """DN03: the connection ends in a bounded time, the processor idles, others are served."""
     server, _, _ = with_dns(stage, {"dead.test": "drop"}, timeout=3)
-    idle, clock = server.idle_fds, kit.Clock()
+    idle = server.idle_fds
     peers = [ask(stage, server, "dead.test", 80) for _ in range(20)]
     assert kit.works(server)
     assert server.load(1) < 0.1
     for peer in peers:
-        assert ending(peer.sock, 12 - clock())[1] != "open"
+        assert ending(peer.sock, kit.PATIENCE)[1] != "open"
         peer.sock.close()
     kit.eventually(
         lambda: server.fds() <= idle + 2, lambda: f"{server.fds()} descriptors, {idle} before"
@@ -87,9 +88,9 @@ def test_no_answer_at_all(stage):
 def test_no_answer_ends_by_timeout(stage):
     """Look-up and connect have min(10 s, timeout) together."""
     server, _, _ = with_dns(stage, {"dead.test": "drop"}, timeout=2)
-    clock = kit.Clock()
-    assert ending(ask(stage, server, "dead.test", 80).sock, 5) == (b"", "fin")
-    assert 1.5 < clock() < 4
+    clock, watch = kit.Clock(), kit.Stopwatch()
+    assert ending(ask(stage, server, "dead.test", 80).sock, kit.PATIENCE) == (b"", "fin")
+    assert 1.5 < clock() and watch() < 6
     server.rests()
 
 
@@ -97,14 +98,14 @@ def test_no_answer_ends_by_timeout(stage):
 def test_no_such_name(stage, what):
     """The connection is closed at once."""
     server, _, _ = with_dns(stage, {"no.test": "nx" if what == "nx" else []})
-    clock = kit.Clock()
-    assert ending(ask(stage, server, "no.test", 80).sock, 5) == (b"", "fin")
-    assert clock() < 2
+    clock = kit.Stopwatch()
+    assert ending(ask(stage, server, "no.test", 80).sock, kit.PATIENCE) == (b"", "fin")
+    assert clock() < 4
 
 
 def test_name_server_that_fails(stage):
     server, _, _ = with_dns(stage, {"bad.test": "servfail"})
-    assert ending(ask(stage, server, "bad.test", 80).sock, 12)[1] == "fin"
+    assert ending(ask(stage, server, "bad.test", 80).sock, kit.PATIENCE)[1] == "fin"
     assert kit.works(server)
 
 
@@ -131,12 +132,12 @@ def test_client_gone_while_resolving(stage):
 @pytest.mark.ours
 def test_many_askers_one_question(stage):
     """The same name is asked once, then kept for as long as it says."""
-    server, dns, target = with_dns(stage, {"same.test": ["127.0.0.1"]}, delay=0.2, ttl=2)
+    server, dns, target = with_dns(stage, {"same.test": ["127.0.0.1"]}, delay=0.2, ttl=5)
     peers = [ask(stage, server, "same.test", target.port) for _ in range(30)]
     assert all(peer.read(2) == b"hi" for peer in peers)
     assert answered(stage, server, "SAME.test", target.port)
     assert dns.questions("same.test", A) == 1 and dns.questions("same.test", AAAA) == 1
-    time.sleep(2.1)
+    time.sleep(5.1)
     assert answered(stage, server, "same.test", target.port)
     assert dns.questions("same.test", A) == 2
 
@@ -162,25 +163,26 @@ def test_first_address_refuses(stage):
     server, _, target = with_dns(
         stage, {"many.test": [f"127.0.0.{i}" for i in range(2, 31)] + ["127.0.0.1"]}
     )
-    clock = kit.Clock()
+    clock = kit.Stopwatch()
     assert answered(stage, server, "many.test", target.port)
-    assert clock() < 2
+    assert clock() < 4  # with a stagger between each and the next it would be seven
 
 
 @pytest.mark.ours
 def test_first_address_is_silent(stage):
     """The next one is tried after a short stagger (RFC 8305), not after a time-out."""
-    server, _, target = with_dns(stage, {"two.test": ["127.9.9.9", "127.0.0.1"]})
+    server, _, _ = with_dns(stage, {"two.test": ["127.9.9.9", "127.0.0.1"]})
+    target = stage.target(port=kit.free_port())
     stage.add(kit.BlackHole("127.9.9.9", target.port))
-    clock = kit.Clock()
+    clock = kit.Stopwatch()
     assert answered(stage, server, "two.test", target.port)
-    assert clock() < 2
+    assert clock() < 5
 
 
 def test_sixty_addresses(stage):
     """More than is kept of one name: no overflow."""
     server, _, _ = with_dns(stage, {"sixty.test": [f"127.1.0.{i}" for i in range(60)]})
-    ending(ask(stage, server, "sixty.test", 9).sock, 3)
+    ending(ask(stage, server, "sixty.test", 9).sock, kit.PATIENCE)
     assert kit.works(server)
 
 
@@ -244,7 +246,7 @@ def test_long_names(stage):
 def test_no_search_suffix(stage):
     """The name is asked for as it is first."""
     server, dns, _ = with_dns(stage, {})
-    ending(ask(stage, server, "plain", 80).sock, 3)
+    ending(ask(stage, server, "plain", 80).sock, kit.PATIENCE)
     assert dns.asked and dns.asked[0][0] == "plain"
 
 
@@ -272,7 +274,7 @@ def test_hosts_file(stage, tmp_path):
         ("six.test", six.port),
     ):
         assert answered(stage, server, name, port)
-    clock = kit.Clock()
+    before = server.cpu()
     assert answered(stage, server, "last.test", target.port)
-    assert clock() < 0.1
+    assert server.cpu() - before < 0.1
     assert not dns.asked

@@ -15,10 +15,10 @@ import tempfile
 import kit
 import pytest
 from datagrams import Client, UdpTarget
-from kit import Clock, eventually, read
+from kit import Clock, Stopwatch, eventually, read
 
 pytestmark = pytest.mark.ours
-SOON = 2 if os.getloadavg()[0] < 2 * os.cpu_count() else 6  # seconds; a busy machine tells nothing
+SOON = 10  # seconds in which Python starts, also where much runs beside it
 PLUGIN = str(pathlib.Path(__file__).with_name("plugin.py"))
 
 
@@ -32,10 +32,9 @@ def folder():
 
 
 def server(stage, options="", **config):
-    """Where much runs beside it, Python takes its time to start."""
     config = {"server": "127.0.0.1", "server_port": kit.free_port(), "password": kit.PASSWORD, "method": kit.METHOD,
               "plugin": PLUGIN, "plugin_opts": "server" + options, **config}  # fmt: skip
-    return stage.serve("server", config, port=config["server_port"], within=20)
+    return stage.serve("server", config, port=config["server_port"])
 
 
 def local(stage, server, options="client", /, **config):
@@ -68,14 +67,14 @@ def datagrams_echo(stage, local):
 
 def refused(stage, role, **config):
     """A program that must not start: the sentence it ends with, and in how many seconds."""
-    clock = Clock()
+    clock = Stopwatch()
     port = config.pop("server_port", None) or kit.free_port()
     program = stage.program(
         role,
         {"server": "127.0.0.1", "server_port": port, "local_port": kit.free_port(), "password": kit.PASSWORD,
          "method": kit.METHOD, **config},
     )  # fmt: skip
-    assert program.wait(5) == 255, program.log()
+    assert program.wait() == 255, program.log()
     return program.stderr(), clock()
 
 
@@ -89,7 +88,7 @@ def test_traffic(stage):
         sock.sendall(b"x" * 100000)
         assert read(sock, 100000) == b"x" * 100000
     sock.shutdown(socket.SHUT_WR)
-    assert kit.ending(sock, 5) == (b"", "fin")
+    assert kit.ending(sock, kit.PATIENCE) == (b"", "fin")
 
 
 def test_no_way_past_it(stage):
@@ -163,14 +162,14 @@ def test_found_in_the_working_directory(stage, folder):
     c = stage.program("local", {"server": "127.0.0.1", "server_port": s.port, "local_port": (port := kit.free_port()),
                                 "password": kit.PASSWORD, "method": kit.METHOD, "plugin": "env"},
                       ["-f", folder / "pid"], prefix=["sh", "-c", f"cd {folder} && exec \"$@\"", "sh"])  # fmt: skip
-    assert c.wait(5) == 255, c.log()  # env of PATH ends at once
+    assert c.wait() == 255, c.log()  # env of PATH ends at once
     script = folder / "env"
     script.write_text(f'#!/bin/sh\nexec {PLUGIN}\n')
     script.chmod(0o755)
     c = stage.program("local", {"server": "127.0.0.1", "server_port": s.port, "local_port": port,
                                 "password": kit.PASSWORD, "method": kit.METHOD, "plugin": "env"},
                       ["-f", folder / "pid"], prefix=["sh", "-c", f"cd {folder} && exec \"$@\"", "sh"])  # fmt: skip
-    assert c.wait(5) == 0, c.log()
+    assert c.wait() == 0, c.log()
     pid = int((folder / "pid").read_text())
     stage.callback(lambda: exists(pid) and os.kill(pid, signal.SIGTERM))
     assert kit.listening(port)
@@ -230,22 +229,22 @@ def test_busy_port(stage):
 
 @pytest.mark.parametrize("role", ["local", "server"])
 def test_killed(stage, folder, role):
-    """It is started again, on the same port: within 3 s all is well."""
+    """It is started again, on the same port, and all is well."""
     record = f"record={folder}/record"
     s = server(stage, ";" + record if role == "server" else "")
     c = local(stage, s, record if role == "local" else "client")
     assert echoes(stage, c)
     (told,) = records(folder / "record")
     os.kill(told["pid"], signal.SIGKILL)
-    clock = Clock()
-    eventually(lambda: len(records(folder / "record")) == 2, "not started again", 3)
+    clock = Stopwatch()
+    eventually(lambda: len(records(folder / "record")) == 2, "not started again")
 
     def served():
         with contextlib.suppress(EOFError, OSError):
             return echoes(stage, c)
 
-    eventually(served, "not served again", 3)
-    assert clock() < 3
+    eventually(served, "not served again")
+    assert clock() < SOON
     again = records(folder / "record")[1]
     assert again["env"]["SS_LOCAL_PORT"] == told["env"]["SS_LOCAL_PORT"]
     assert "plugin.py was killed by signal 9: it is started again" in (s if role == "server" else c).stderr()
@@ -254,7 +253,7 @@ def test_killed(stage, folder, role):
 def test_back_off(stage, folder):
     """One that dies each time is started less and less often, and the program goes on."""
     s = server(stage, f";die=0.3;record={folder}/record")
-    eventually(lambda: len(records(folder / "record")) == 4, "not started again", 8)
+    eventually(lambda: len(records(folder / "record")) == 4, "not started again")
     waits = [int(ms) for ms in re.findall(r"started again in (\d+) ms", s.stderr())]
     assert waits[:3] == [100, 200, 400]
     assert s.alive()
@@ -268,11 +267,11 @@ def test_nothing_is_left(stage, folder, number, options):
                                  "plugin": PLUGIN, "plugin_opts": f"server;record={folder}/record{options}"})  # fmt: skip
     eventually(lambda: "listens on" in s.stdout(), s.log)
     pid = records(folder / "record")[0]["pid"]
-    clock = Clock()
+    clock = Stopwatch()
     s.signal(number)
-    assert s.wait(5) == (0 if number != signal.SIGKILL else -9)
-    eventually(lambda: not exists(pid), "the plugin goes on", 1)
-    assert clock() < SOON
+    assert s.wait() == (0 if number != signal.SIGKILL else -9)
+    eventually(lambda: not exists(pid), "the plugin goes on")
+    assert clock() < 4
 
 
 def test_stop_while_it_starts(stage):
@@ -280,7 +279,7 @@ def test_stop_while_it_starts(stage):
                                  "plugin": PLUGIN, "plugin_opts": "server;delay=60"})  # fmt: skip
     eventually(lambda: "enabled" in s.stdout(), s.log)
     s.signal(signal.SIGTERM)
-    assert s.wait(2) == 0
+    assert s.wait(30) == 0  # which is before the plugin listens
 
 
 def test_descendants(stage, folder):
@@ -292,12 +291,12 @@ def test_descendants(stage, folder):
     eventually(lambda: "listens on" in s.stdout(), s.log)
     parent = int(pathlib.Path(f"/proc/{records(folder / 'record')[0]['pid']}/stat").read_text().split()[3])
     os.kill(parent, signal.SIGKILL)
-    eventually(lambda: len(records(folder / "record")) == 2, s.log, 3)
+    eventually(lambda: len(records(folder / "record")) == 2, s.log)
     first, second = (r["pid"] for r in records(folder / "record"))
     assert not exists(first)
     eventually(lambda: kit.listening(s.port), s.log)
     s.stop()
-    eventually(lambda: not exists(second), "the plugin proper goes on", 1)
+    eventually(lambda: not exists(second), "the plugin proper goes on")
 
 
 def test_killed_above_a_script(stage, folder):
@@ -310,8 +309,8 @@ def test_killed_above_a_script(stage, folder):
     eventually(lambda: "listens on" in s.stdout(), s.log)
     pid = records(folder / "record")[0]["pid"]
     s.signal(signal.SIGKILL)
-    assert s.wait(5) == -9
-    eventually(lambda: not exists(pid), "the plugin proper goes on", 1)
+    assert s.wait() == -9
+    eventually(lambda: not exists(pid), "the plugin proper goes on")
 
 
 def test_chatty(stage):
@@ -394,7 +393,7 @@ def test_no_loop_through_it(stage):
     c = local(stage, s)
     sock = stage.add(kit.socks(c.port, "127.0.0.1", s.port))
     sock.sendall(b"ping")
-    kit.ending(sock, 5)
+    kit.ending(sock, kit.PATIENCE)
     assert "refused: it is this server itself" in s.log()
 
 
@@ -407,7 +406,7 @@ def test_many_at_once(stage, folder):
         stage.program("local", {"server": "127.0.0.1", "server_port": 1, "local_port": kit.free_port(),
                                 "password": "x", "plugin": str(script)})  # fmt: skip
     ports = eventually(lambda: (folder / "ports").exists() and len(p := (folder / "ports").read_text().split()) == 50
-                       and p, "not all start", 20)  # fmt: skip
+                       and p, "not all start")  # fmt: skip
     assert len(set(ports)) == 50
 
 
@@ -434,4 +433,4 @@ def test_user(stage, folder, port):
     assert int(re.search(r"CapEff:\s*(\w+)", pathlib.Path(f"/proc/{s.pid}/status").read_text())[1], 16) == 0
     eventually(lambda: "listens on" in s.stdout(), s.log)
     os.kill(told["pid"], signal.SIGKILL)
-    eventually(lambda: len(records(folder / "record")) == 2 and kit.listening(s.port), s.log, 3)
+    eventually(lambda: len(records(folder / "record")) == 2 and kit.listening(s.port), s.log)

@@ -15,7 +15,7 @@ PSK = "2022-blake3-aes-256-gcm"
 def fresh(method):
     """What ss-key prints."""
     return subprocess.run([kit.BUILD / "ss-key", method], capture_output=True, text=True, check=True,
-                          timeout=5).stdout.strip()
+                          timeout=kit.PATIENCE).stdout.strip()
 
 
 def echoes(sock):

@@ -36,7 +36,7 @@ def read_on(sock):
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
 def test_stop(pair, number):
     for program in pair:
-        clock = kit.Clock()
+        clock = kit.Stopwatch()
         program.signal(getattr(signal, number))
         assert program.wait() == 0
         assert clock() < 1
@@ -48,7 +48,7 @@ def test_stop_while_names_are_looked_up(stage):
     peer = sip004.Peer(stage.connect(server.port), kit.METHOD, kit.PASSWORD)
     peer.send(sip004.name_header("dead.test", 80) + b"x")
     kit.eventually(lambda: dns.asked, "the name is looked up")
-    clock = kit.Clock()
+    clock = kit.Stopwatch()
     server.signal(signal.SIGTERM)
     assert server.wait() == 0 and clock() < 1
 
@@ -67,7 +67,7 @@ def test_stop_while_the_servers_name_is_looked_up(stage):
     }
     local = stage.program("local", config)
     kit.eventually(lambda: dns.asked, "the name is looked up")
-    clock = kit.Clock()
+    clock = kit.Stopwatch()
     local.signal(signal.SIGTERM)
     assert local.wait() == 0 and clock() < 1
 

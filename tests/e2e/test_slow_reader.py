@@ -36,12 +36,12 @@ def test_both_ways_in_sips(stage):
 
     server, local = stage.pair()
     target = stage.target(target_side)
-    sock = stage.socks(local, target, small=True, timeout=30)
+    sock = stage.socks(local, target, small=True, timeout=5 * kit.PATIENCE)
     sender = threading.Thread(target=send_bulk, args=(sock, size))
     sender.start()
     assert sip(sock, size) == whole
     sender.join()
-    assert target.result(30) == whole
+    assert target.result(5 * kit.PATIENCE) == whole
     sock.close()
     server.rests()
     local.rests()
@@ -55,7 +55,7 @@ def come_to_rest(*programs):
         time.sleep(0.2)
         return sum(p.cpu() for p in programs) - before < 0.001
 
-    kit.eventually(still, "the programs stand still", within=20)
+    kit.eventually(still, "the programs stand still")
 
 
 @pytest.mark.parametrize("way", ["down", "up"])
@@ -69,14 +69,14 @@ def test_stalled_connections_hold_little(stage, memory, way):
     def target_side(conn):
         if way == "down":
             return send_bulk(conn, size)
-        reading.wait(30)
+        reading.wait(5 * kit.PATIENCE)
         return receive_digest(conn, size)
 
-    server, local = stage.pair()
+    server, local = stage.pair(timeout=10 * kit.PATIENCE)  # the last has its turn when all others are through
     assert kit.works(server, local)
     before = {p: p.anon() for p in (server, local)}
     target = stage.target(target_side)
-    socks = [stage.socks(local, target, small=True, timeout=30) for _ in range(STALLED)]
+    socks = [stage.socks(local, target, small=True, timeout=5 * kit.PATIENCE) for _ in range(STALLED)]
     if way == "up":
         for sock in socks:
             threading.Thread(target=send_bulk, args=(sock, size), daemon=True).start()
@@ -92,7 +92,7 @@ def test_stalled_connections_hold_little(stage, memory, way):
             (size, bulk_digest(size))
         ] * STALLED
     else:
-        assert [target.result(30) for _ in socks] == [(size, bulk_digest(size))] * STALLED
+        assert [target.result(5 * kit.PATIENCE) for _ in socks] == [(size, bulk_digest(size))] * STALLED
     for sock in socks:
         sock.close()
     server.rests()
@@ -105,6 +105,6 @@ def test_others_are_served_meanwhile(stage):
     target = stage.target(lambda conn: send_bulk(conn, 64 * MIB))
     stage.socks(local, target, small=True)
     time.sleep(0.2)
-    clock = kit.Clock()
+    clock = kit.Stopwatch()
     assert kit.works(server, local)
-    assert clock() < 1
+    assert clock() < 3

@@ -23,7 +23,7 @@ def test_no_method_in_common(stage, local, greeting):
     """SK03; the last one but one has a zero that is no part of its list."""
     sock = stage.connect(local.port)
     sock.sendall(greeting)
-    assert ending(sock, 2) == (b"\x05\xff", "fin")
+    assert ending(sock, kit.PATIENCE) == (b"\x05\xff", "fin")
 
 
 def test_method_anywhere_in_the_list(stage, local):
@@ -45,7 +45,7 @@ def test_another_protocol(stage, local, first):
     """Closed without a word."""
     sock = stage.connect(local.port)
     sock.sendall(first)
-    data, how = ending(sock, 2)
+    data, how = ending(sock, kit.PATIENCE)
     assert data == b"" and how != "open"
 
 
@@ -56,7 +56,7 @@ def test_unknown_commands(stage, local, cmd):
     sock = stage.connect(local.port)
     kit.greet(sock)
     sock.sendall(bytes([5, cmd, 0]) + ANY)
-    assert ending(sock, 2) == (b"\x05\x07\x00\x01" + bytes(6), "fin")
+    assert ending(sock, kit.PATIENCE) == (b"\x05\x07\x00\x01" + bytes(6), "fin")
 
 
 @pytest.mark.ours
@@ -65,7 +65,7 @@ def test_associate_while_udp_is_off(stage, local):
     sock = stage.connect(local.port)
     kit.greet(sock)
     sock.sendall(b"\x05\x03\x00\x01" + bytes(6))
-    data, how = ending(sock, 2)
+    data, how = ending(sock, kit.PATIENCE)
     assert data[:2] == b"\x05\x07" and len(data) == 10 and how == "fin"
 
 
@@ -75,7 +75,7 @@ def test_unknown_address_types(stage, local, kind):
     sock = stage.connect(local.port)
     kit.greet(sock)
     sock.sendall(bytes([5, 1, 0, kind]) + ANY[1:])
-    data, how = ending(sock, 2)
+    data, how = ending(sock, kit.PATIENCE)
     assert data[:2] == b"\x05\x08" and len(data) == 10 and how != "open"
 
 
@@ -84,7 +84,7 @@ def test_wrong_version_in_the_request(stage, local):
     sock = stage.connect(local.port)
     kit.greet(sock)
     sock.sendall(b"\x04\x01\x00" + ANY)
-    assert ending(sock, 2)[1] != "open"
+    assert ending(sock, kit.PATIENCE)[1] != "open"
 
 
 def test_connect_is_granted_at_once(stage, local):
@@ -116,6 +116,7 @@ def test_address_goes_as_it_came(stage):
 
 def test_silent_clients_cost_little(stage, memory):
     """A thousand that say nothing (SE09)."""
+    kit.raise_nofile()
     local = stage.local(kit.free_port())
     before = local.anon()
     socks = [stage.connect(local.port) for _ in range(1000)]

@@ -60,12 +60,12 @@ def test_right(stage, local, user, password):
 )
 def test_wrong(stage, local, user, password):
     """A NUL shortens nothing; the answer is a failure, then the end."""
-    data, how = ending(login(stage, local, user, password), 2)
+    data, how = ending(login(stage, local, user, password), kit.PATIENCE)
     assert len(data) == 2 and data[0] == 1 and data[1] != 0 and how == "fin"
 
 
 def test_wrong_version(stage, local):
-    data, how = ending(login(stage, local, "a", "b", version=5), 2)
+    data, how = ending(login(stage, local, "a", "b", version=5), kit.PATIENCE)
     assert data[1:] != b"\x00" and how != "open"
 
 
@@ -74,7 +74,7 @@ def test_not_offered(stage, local, greeting):
     """Without method 2 nobody gets in."""
     sock = stage.connect(local.port)
     sock.sendall(greeting)
-    assert ending(sock, 2) == (b"\x05\xff", "fin")
+    assert ending(sock, kit.PATIENCE) == (b"\x05\xff", "fin")
 
 
 def test_request_without_login(stage, local):
@@ -82,7 +82,7 @@ def test_request_without_login(stage, local):
     target = stage.target()
     sock = stage.connect(local.port)
     sock.sendall(b"\x05\x02\x00\x02\x05\x01\x00" + sip004.header(target.host, target.port))
-    data, how = ending(sock, 2)
+    data, how = ending(sock, kit.PATIENCE)
     assert (
         data[:2] == b"\x05\x02" and b"\x05\x00" not in data and how != "open" and not target.conns
     )
@@ -101,7 +101,7 @@ def test_byte_by_byte_and_at_once(stage, local):
 
 
 def test_nothing_secret_in_the_log(stage, local):
-    ending(login(stage, local, "user", "pass:wrong"), 2)
+    ending(login(stage, local, "user", "pass:wrong"), kit.PATIENCE)
     assert "pass:w" not in local.log() and "pass:word" not in local.log()
 
 

@@ -19,7 +19,7 @@ FEW = ["rc4", "rc4-md5", "aes-256-cfb", "chacha20-ietf", "none"]  # one of each 
 
 def built():
     """The stream methods that --version lists."""
-    text = subprocess.run([*kit.command("server"), "--version"], capture_output=True, text=True, timeout=10).stdout
+    text = subprocess.run([*kit.command("server"), "--version"], capture_output=True, text=True, timeout=kit.PATIENCE).stdout
     found = re.search(r"methods: (.*)", text)
     return [m for m in found[1].split() if not re.search("gcm|poly1305", m)] if found else []
 
@@ -120,7 +120,7 @@ def test_every_target_that_fails_meets_silence(stage, method):
             time.sleep(0.3)
             for sock in socks.values():
                 sock.shutdown(socket.SHUT_WR)
-        seen = watch(socks, 3)
+        seen = watch(socks, 30 if ends else 3)
         assert {what: kind for what, (_, kind) in seen.items()} == (dict.fromkeys(wanted, "fin") if ends else {})
         if not ends:
             for sock in socks.values():
@@ -153,7 +153,7 @@ def test_rc4_states_come_back(stage, method):
         junk.close()
         with stage.socks(local, rude) as sock:
             sock.sendall(b"x")
-            assert ending(sock, 5)[1] in ("rst", "fin")
+            assert ending(sock, kit.PATIENCE)[1] in ("rst", "fin")
     local.rests()
     server.rests()
 

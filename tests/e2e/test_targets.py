@@ -3,9 +3,9 @@
 import kit
 import pytest
 import sip004
-from kit import ending, free_port, read
+from kit import PATIENCE, ending, free_port, read
 
-PROMPTLY = 1.0
+PROMPTLY = 4.0  # who waits for a connection does so for ten seconds
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_target_refuses(stage, host, payload):
     server, local = stage.pair()
     closed = free_port(host)
     peer = stage.peer(server, host, closed, payload)
-    clock = kit.Clock()
-    assert ending(peer.sock, 5) == (b"", "fin")
+    clock = kit.Stopwatch()
+    assert ending(peer.sock, PATIENCE) == (b"", "fin")
     assert clock() < PROMPTLY
     sock = stage.add(kit.socks(local.port, host, closed))
     sock.sendall(payload)
-    clock = kit.Clock()
-    assert ending(sock, 5)[0] == b"" and clock() < PROMPTLY
+    clock = kit.Stopwatch()
+    assert ending(sock, PATIENCE)[0] == b"" and clock() < PROMPTLY
     peer.sock.close()
     sock.close()
     server.rests()
@@ -90,25 +90,25 @@ def test_target_is_silent(stage):
     server = stage.server(timeout=2)
     hole = stage.add(kit.BlackHole())
     peer = stage.peer(server, hole.host, hole.port, b"x")
-    clock = kit.Clock()
-    assert ending(peer.sock, 6) == (b"", "fin")
-    assert 1.5 < clock() < 4
+    clock, watch = kit.Clock(), kit.Stopwatch()
+    assert ending(peer.sock, PATIENCE) == (b"", "fin")
+    assert 1.5 < clock() and watch() < 6
 
 
 def test_target_port_zero(stage):
     server = stage.server()
     peer = stage.peer(server, "127.0.0.1", 0, b"x")
-    assert ending(peer.sock, 3)[1] == "fin"
+    assert ending(peer.sock, PATIENCE)[1] == "fin"
     assert kit.works(server)
 
 
 def test_server_is_not_there(stage):
     """CONNECT succeeds at once, as with 3.3.5; then the connection is closed."""
     local = stage.local(free_port())
-    clock = kit.Clock()
+    clock = kit.Stopwatch()
     sock = stage.add(kit.socks(local.port, "127.0.0.1", 80))
     sock.sendall(b"x")
-    assert ending(sock, 5)[0] == b"" and clock() < PROMPTLY
+    assert ending(sock, PATIENCE)[0] == b"" and clock() < PROMPTLY
     sock.close()
     local.rests()
 
@@ -118,19 +118,19 @@ def test_server_does_not_answer(stage):
     hole = stage.add(kit.BlackHole("127.0.0.1"))
     local = stage.local(hole.port, timeout=2)
     sock = stage.add(kit.socks(local.port, "127.0.0.1", 80))
+    clock, watch = kit.Clock(), kit.Stopwatch()
     sock.sendall(b"x")
-    clock = kit.Clock()
-    assert ending(sock, 6)[1] != "open"
-    assert 1.5 < clock() < 4
+    assert ending(sock, PATIENCE)[1] != "open"
+    assert 1.5 < clock() and watch() < 6
 
 
 @pytest.mark.ours
 def test_connect_timer_ends_with_the_connect(stage):
     """RD05: a connection that is made is not cut when the time for making it is over."""
-    _, local = stage.pair(timeout=1)
+    _, local = stage.pair(timeout=3)
     sock = stage.socks(local, stage.target())
-    assert ending(sock, 2.5) == (b"", "open")
-    sock.settimeout(5)
+    assert ending(sock, 4.5) == (b"", "open")
+    sock.settimeout(PATIENCE)
     sock.sendall(b"late")
     assert read(sock, 4) == b"late"
 
@@ -151,7 +151,7 @@ def test_source_address_of_the_other_family(stage, of_server, host):
     target = stage.target(host=host)
     peer = stage.peer(server, host, target.port, b"x")
     if kit.is_ours("server"):
-        assert ending(peer.sock, 3)[1] == "fin"
+        assert ending(peer.sock, PATIENCE)[1] == "fin"
         assert not target.conns
     good = stage.target(host="127.0.0.1" if "." in of_server else "::1")
     assert stage.peer(server, good.host, good.port, b"hi").read(2) == b"hi"
@@ -163,5 +163,5 @@ def test_source_address_that_is_not_ours(stage):
     server = stage.server(local_address="203.0.113.7")
     target = stage.target()
     for _ in range(5):
-        assert ending(stage.peer(server, target.host, target.port, b"x").sock, 3)[1] == "fin"
+        assert ending(stage.peer(server, target.host, target.port, b"x").sock, PATIENCE)[1] == "fin"
     assert not target.conns and server.alive()

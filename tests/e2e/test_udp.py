@@ -16,6 +16,7 @@ pytestmark = pytest.mark.ours  # shadowsocks-libev cuts datagrams, and more
 
 UDP = {"mode": "tcp_and_udp"}
 SIZES = [0, 1, 64, 512, 1200, 1472, 4096, 9000, 65000]
+UNDER_WAY = 150  # small datagrams that fit in a socket, as the kernel counts: 1,280 bytes each of 212,992
 KEYS = {16: "SeBiKiHKAcdJV6Fu9K+Xfg==", 32: "3L69X4PF2eSL/JIPpLBjQj9rLhBBtgqHYy3AJVNLjz0="}
 METHODS = [
     *sip004.METHODS,
@@ -208,7 +209,7 @@ def test_mtu(stage, role):
     app.send((echo.host, echo.port), os.urandom(largest + 1))
     app.silent()
     program = local if role == "local" else server
-    kit.eventually(lambda: "1 datagrams were too large" in program.log(), program.log, within=65)
+    kit.eventually(lambda: "1 datagrams were too large" in program.log(), program.log, within=60 + kit.PATIENCE)
 
 
 def test_off_unless_asked(stage):
@@ -334,16 +335,23 @@ def name_server_behind_a_tunnel(stage):
 
 
 def test_queries_at_once_through_a_tunnel(stage):
-    """1,000 clients with one query each: none is lost."""
+    """1,000 clients with one query each: none is lost. No more are under way than a socket holds, however long who reads
+    it is not let run."""
     port, _ = name_server_behind_a_tunnel(stage)
     kit.raise_nofile()
     query = b"\0\0\1\0\0\1\0\0\0\0\0\0\4name\4test\0\0\1\0\1"
-    socks = [stage.add(udp(timeout=10)) for _ in range(1000)]
+    socks = [stage.add(udp()) for _ in range(1000)]
+
+    def check(number):
+        answer = socks[number].recv(512)
+        assert answer[:2] == number.to_bytes(2, "big") and socket.inet_aton("192.0.2.1") in answer
+
     for number, sock in enumerate(socks):
         sock.sendto(number.to_bytes(2, "big") + query[2:], ("127.0.0.1", port))
-    for number, sock in enumerate(socks):
-        answer = sock.recv(512)
-        assert answer[:2] == number.to_bytes(2, "big") and socket.inet_aton("192.0.2.1") in answer
+        if number >= UNDER_WAY:
+            check(number - UNDER_WAY)
+    for number in range(len(socks) - UNDER_WAY, len(socks)):
+        check(number)
 
 
 def test_dig_through_a_tunnel(stage, tmp_path):
@@ -357,9 +365,9 @@ def test_dig_through_a_tunnel(stage, tmp_path):
         batch = tmp_path / f"batch{number}"
         batch.write_text("".join(f"{name}\n" for name in names[number::40]))
         argv = ["dig", "-r", "-b", f"127.0.1.{number + 1}", "@127.0.0.1", "-p", str(port)]
-        argv += ["+tries=1", "+timeout=20", "+short", "-f", str(batch)]
+        argv += ["+tries=1", "+timeout=60", "+short", "-f", str(batch)]
         running.append(subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-    told = "".join(one.communicate(timeout=60)[0] for one in running)
+    told = "".join(one.communicate(timeout=5 * kit.PATIENCE)[0] for one in running)
     assert told == "192.0.2.1\n" * len(names)
     assert sorted(dns.asked) == sorted((name, 1) for name in names)
 

@@ -34,21 +34,21 @@ def associations(*programs):
 def test_expiry(stage):
     """UD07: to a target that answers, one that does not, and a name; nothing is left."""
     dns = stage.dns({"name.test": ["127.0.0.1"]})
-    server, local = pair(stage, udp_timeout=2, nameserver=dns.address)
+    server, local = pair(stage, udp_timeout=6, nameserver=dns.address)
     echo, mute = target(stage), target(stage, answer=lambda *_: [])
     apps = [client(stage, local) for _ in range(60)]
     for number, app in enumerate(apps):
         app.send([(echo.host, echo.port), (mute.host, mute.port), ("name.test", echo.port)][number % 3], b"x")
     kit.eventually(lambda: associations(server, local) == [60, 60], "60 each")
-    server.rests(within=8)
-    local.rests(within=8)
+    server.rests()
+    local.rests()
 
 
 def test_use_keeps_it(stage):
-    server, local = pair(stage, udp_timeout=2)
+    server, local = pair(stage, udp_timeout=4)
     echo, app = target(stage), client(stage, local)
     ports = set()
-    for _ in range(10):
+    for _ in range(12):
         assert app.echoes(echo, b"x")
         ports.add(echo.take()[1])
         time.sleep(0.5)
@@ -82,7 +82,8 @@ def test_icmp_ends_nothing(stage):
         echo.sock.sendto(b"late", port)
         time.sleep(0.01)
     assert client(stage, local).echoes(echo, b"another")
-    assert local.load(0.5) < 0.2 and server.load(0.5) < 0.2
+    local.idles(seconds=0.5)
+    server.idles(seconds=0.5)
 
 
 def test_server_that_comes_later(stage):
@@ -121,8 +122,10 @@ def test_full_buffers_end_nothing(stage):
     with contextlib.suppress(TimeoutError):
         while True:
             app.receive()
-    app.sock.settimeout(5)
-    assert app.echoes(many, b"ping")
+    app.sock.settimeout(kit.PATIENCE)
+    app.send((many.host, many.port), b"ping")
+    while app.receive()[0] != b"ping":  # some of the burst may still come
+        pass
     assert many.take()[1] == port
 
 
@@ -176,12 +179,18 @@ def test_flood_of_clients(stage, memory):
         if number % 5000 == 0:
             assert kit.works(server, local)
     assert kit.works(server, local)
-    assert client(stage, local).echoes(echo, b"x")
+    app = client(stage, local, timeout=0.5)
+
+    def carried():  # unless it is among what nobody could keep up with
+        with contextlib.suppress(TimeoutError):
+            return app.echoes(echo, b"x")
+
+    kit.eventually(carried, "datagrams are carried")
     for program, anon in zip((server, local), before):
         assert program.state()["association"] <= 2000
         assert program.anon() - anon < 2000 * 1280 + (3 << 20)
-    server.rests(within=10)
-    local.rests(within=10)
+    server.rests()
+    local.rests()
 
 
 def test_associations_end_with_their_connection(stage):
@@ -191,7 +200,8 @@ def test_associations_end_with_their_connection(stage):
     control, _ = associate(stage, local.port)
     assert app.echoes(echo, b"1")
     port = echo.take()[1]
-    assert associations(local) == [1] and local.load(0.5) < 0.1
+    assert associations(local) == [1]
+    local.idles(seconds=0.5)
     control.close()
     kit.eventually(lambda: associations(local) == [0], "none is left")
     assert app.echoes(echo, b"2")  # a new one, which lives by the timeout
@@ -247,14 +257,14 @@ def test_logins(stage):
 
 def test_names_do_not_block(stage):
     """Who waits for a name waits alone; its datagrams arrive in order, once it is known."""
-    dns = stage.dns({"slow.test": ["127.0.0.1"], "no.test": "nx"}, delay=1)
+    dns = stage.dns({"slow.test": ["127.0.0.1"], "no.test": "nx"}, delay=3)
     server, local = pair(stage, nameserver=dns.address)
     echo, slow, app = target(stage), client(stage, local), client(stage, local)
     for number in range(5):
         slow.send(("slow.test", echo.port), bytes([number]) * 20000)
     slow.send(("no.test", echo.port), b"never")
-    clock = kit.Clock()
-    assert app.echoes(echo, b"now") and clock() < 0.9
+    assert app.echoes(echo, b"now")
+    assert echo.take()[0] == b"now", "it waited, too"
     for number in range(5):
         assert slow.receive()[0] == bytes([number]) * 20000
     slow.silent()
@@ -273,7 +283,7 @@ def test_names_that_never_come(stage):
     assert server.state()["block"] <= 16
     assert kit.works(server, local)
     assert client(stage, local).echoes(echo, b"x")
-    kit.eventually(lambda: server.state()["block"] == 0, "all blocks are back", within=15)
+    kit.eventually(lambda: server.state()["block"] == 0, "all blocks are back")
 
 
 def test_direct_to_the_server(stage):

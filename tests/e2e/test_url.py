@@ -18,7 +18,7 @@ LINKS = [
 
 
 def url(*args, stdin=""):
-    done = subprocess.run([kit.BUILD / "ss-url", *map(str, args)], input=stdin, capture_output=True, text=True, timeout=10)
+    done = subprocess.run([kit.BUILD / "ss-url", *map(str, args)], input=stdin, capture_output=True, text=True, timeout=kit.PATIENCE)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_read(tmp_path):
     """A directory can be opened, but not be read: that is no end of a list."""
     directory = os.open(tmp_path, os.O_RDONLY)
     try:
-        done = subprocess.run([kit.BUILD / "ss-url", "-"], stdin=directory, capture_output=True, text=True, timeout=10)
+        done = subprocess.run([kit.BUILD / "ss-url", "-"], stdin=directory, capture_output=True, text=True, timeout=kit.PATIENCE)
     finally:
         os.close(directory)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "ss-url: cannot read standard input: Is a directory\n")
