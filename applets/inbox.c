@@ -145,8 +145,12 @@ static int open_path(struct inbox *inbox, const struct sender *at)
 	const char *path = ((const struct sockaddr_un *)(const void *)&at->at)->sun_path;
 	int fd = socket_mailbox((const struct sockaddr *)&at->at, at->len);
 
-	if (fd < 0 && errno == EADDRINUSE && is_stale(at, path) && unlink(path) == 0)
-		fd = socket_mailbox((const struct sockaddr *)&at->at, at->len);
+	if (fd < 0 && errno == EADDRINUSE) {
+		if (is_stale(at, path) && unlink(path) == 0)
+			fd = socket_mailbox((const struct sockaddr *)&at->at, at->len);
+		else
+			errno = EADDRINUSE;
+	}
 	if (fd >= 0)
 		inbox->path = strdup(path);
 	return fd;
@@ -157,10 +161,12 @@ int inbox_open(struct inbox *inbox, const struct sender *at)
 	int fd = at->at.ss_family == AF_UNIX
 			 ? open_path(inbox, at)
 			 : socket_mailbox((const struct sockaddr *)&at->at, at->len);
+	int error = errno;
 
 	list_init(&inbox->requests);
 	outbox_open(&inbox->outbox, fd);
 	inbox->source.fd = fd;
+	errno = error;
 	if (fd < 0)
 		return -1;
 	return reactor_watch_input(&inbox->source, fd, woken);
