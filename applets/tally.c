@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ struct tally {
 	uint64_t saved;	     /* sum() of what the file has, as the keeper begins */
 	pid_t keeper;
 	int end;
+	int lock; /* the directory of the file, which is ours alone; -1: that cannot be told */
 };
 
 struct tally *tally_open(void)
@@ -35,6 +37,7 @@ struct tally *tally_open(void)
 
 	if (!tally)
 		return NULL;
+	tally->lock = -1;
 	tally->all = shared_map(PORTS * sizeof *tally->all);
 	if (!tally->all) {
 		free(tally);
@@ -74,16 +77,21 @@ static bool put_all(const struct tally *tally, FILE *file)
 	return file_written(file) && fsync(fileno(file)) == 0;
 }
 
-/* The new name is to reach the disk as well. */
-static void sync_directory(const char *path)
+static int open_directory(const char *path)
 {
 	char directory[4096];
 	const char *slash = strrchr(path, '/');
-	int fd;
 
 	snprintf(directory, sizeof directory, "%.*s/", slash ? (int)(slash - path) : 1,
 		 slash ? path : ".");
-	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The new name is to reach the disk as well. */
+static void sync_directory(const char *path)
+{
+	int fd = open_directory(path);
+
 	if (fd < 0)
 		return;
 	fsync(fd);
@@ -189,8 +197,23 @@ static void start(struct tally *tally, uint64_t saved)
 		log_warn("the counters are not kept before the end: %s", strerror(errno));
 }
 
+/* The file itself is replaced all the time. Some file systems have no locks; only what another holds
+ * is a reason to stay away. */
+static bool is_anothers(struct tally *tally, const char *path)
+{
+	tally->lock = open_directory(path);
+	return tally->lock >= 0 && flock(tally->lock, LOCK_EX | LOCK_NB) < 0 &&
+	       errno == EWOULDBLOCK;
+}
+
 void tally_keep(struct tally *tally, const char *path)
 {
+	if (is_anothers(tally, path)) {
+		log_warn("another manager keeps its counters in %s: those of this one end with it, "
+			 "unless it has a working directory of its own (-D)",
+			 path);
+		return;
+	}
 	if (asprintf(&tally->path, "%s", path) < 0 || asprintf(&tally->fresh, "%s.new", path) < 0)
 		die("no memory for the name of a file");
 	load(tally);
@@ -215,6 +238,8 @@ void tally_close(struct tally *tally)
 	} else if (tally->path) {
 		save(tally);
 	}
+	if (tally->lock >= 0)
+		close(tally->lock);
 	shared_unmap(tally->all, PORTS * sizeof *tally->all);
 	free(tally->path);
 	free(tally->fresh);

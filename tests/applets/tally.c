@@ -74,11 +74,33 @@ static void test_damaged(void **state)
 	unlink(path);
 }
 
+/* Two would replace each other's file: the second leaves it alone, until the first is closed. */
+static void test_two(void **state)
+{
+	struct tally *one = open_tally(), *two = open_tally();
+
+	(void)state;
+	tally_keep(one, path);
+	tally_of(one, 1)->up = 5;
+	tally_keep(two, path);
+	tally_of(two, 2)->up = 7;
+	tally_close(one);
+	tally_close(two);
+
+	one = open_tally();
+	tally_keep(one, path);
+	assert_int_equal(tally_of(one, 1)->up, 5);
+	assert_int_equal(tally_of(one, 2)->up, 0);
+	tally_close(one);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_two),
 	};
 	int failed;
 
