@@ -1,7 +1,7 @@
 /*
- * What stands in for applets and settings that a build was made without (dist/without.mk). Weak: where
- * the part is there, its own functions win. ss.c says that an applet is not there, and the tables of
- * options refuse what would need these: nobody calls the first ones.
+ * What stands in for applets and settings that a build was made without (dist/without.mk). Weak:
+ * where the part is there, its own functions win. ss.c says that an applet is not there, and the
+ * tables of options refuse what would need these: nobody calls the first ones.
  */
 #include "applets/applet.h"
 #include "applets/running.h"

@@ -1,7 +1,7 @@
 /*
  * The life of the applets that serve, as the main process sees it. What exists once comes first:
- * settings, daemon, services, listeners, privileges; then it serves (serving.c), or watches those who
- * do (crew.c).
+ * settings, daemon, services, listeners, privileges; then it serves (serving.c), or watches those
+ * who do (crew.c).
  */
 #include "applets/applet.h"
 
@@ -223,8 +223,8 @@ static void open_reactor(void)
 	applet_open_names(&applet);
 }
 
-/* What is served goes on while servers' names are looked up; workers come when that is over, and with what
- * a daemon has instead of the terminal. */
+/* What is served goes on while servers' names are looked up; workers come when that is over, and
+ * with what a daemon has instead of the terminal. */
 static int serve(void)
 {
 	if (applet.settings.workers == 1)

@@ -32,8 +32,8 @@ struct applet_kind {
 	 * ss-redir. NULL: one. */
 	unsigned (*count)(const struct settings *settings);
 
-	unsigned long
-		descriptors; /* that it would like to have, if nobody says anything else; 0: no wish */
+	/* How many it would like to have, if nobody says anything else; 0: no wish. */
+	unsigned long descriptors;
 
 	/* Copy from the settings what only this applet uses, for the i-th service. */
 	void (*configure)(struct service *service, const struct settings *settings, unsigned i);
@@ -49,7 +49,8 @@ struct applet_kind {
 	void (*forget)(struct service *service);
 };
 
-/* What ss-local and its like have in common: an upstream for each address of each place, one address to listen on. */
+/* What ss-local and its like have in common: an upstream for each address of each place, one
+ * address to listen on. */
 struct upstreams *client_upstreams(const struct settings *settings); /* NULL: no memory */
 void client_forget_upstreams(struct upstreams *upstreams);
 void client_configure(struct service *service, const struct settings *settings, unsigned i);

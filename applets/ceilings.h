@@ -1,7 +1,8 @@
 /*
- * How much of everything a program may have at once, so that all of it together stays below a number of
- * bytes: a quarter of them are for sessions, a quarter for tables, an eighth for associations; what these
- * do not want, and the rest, is for blocks. Arithmetic only; see places.c. [no I/O]
+ * How much of everything a program may have at once, so that all of it together stays below a
+ * number of bytes: a quarter of them are for sessions, a quarter for tables, an eighth for
+ * associations; what these do not want, and the rest, is for blocks. Arithmetic only; see places.c.
+ * [no I/O]
  */
 #ifndef APPLETS_CEILINGS_H
 #define APPLETS_CEILINGS_H
@@ -25,7 +26,8 @@ struct ceilings {
 	unsigned datagram_workers; /* that have associations */
 };
 
-/* Lower what is too much for `limit` bytes. A limit below CEILINGS_LEAST for each worker counts as that. */
+/* Lower what is too much for `limit` bytes. A limit below CEILINGS_LEAST for each worker counts as
+ * that. */
 void ceilings_lower(struct ceilings *ceilings, uint64_t limit);
 
 /* A program's part of a machine that has so much memory. 0, not known: of one that has plenty. */

@@ -1,9 +1,10 @@
 /*
- * Services that follow the places of the settings while the program runs. Those whose places are as they were are
- * not touched. One that has changed but for its addresses is another service, which takes over the
- * listeners: nobody who connects meanwhile is refused, and no privilege is needed. One that is not there any
- * more listens no longer. In either case connections of before end when they end, and then their
- * service is freed. Called by applet.c on SIGHUP, where nothing may end the program.
+ * Services that follow the places of the settings while the program runs. Those whose places are as
+ * they were are not touched. One that has changed but for its addresses is another service, which
+ * takes over the listeners: nobody who connects meanwhile is refused, and no privilege is needed.
+ * One that is not there any more listens no longer. In either case connections of before end when
+ * they end, and then their service is freed. Called by applet.c on SIGHUP, where nothing may end
+ * the program.
  */
 #include "applets/running.h"
 
@@ -124,7 +125,8 @@ static unsigned count(const struct applet *applet)
 	return is_server(applet) ? applet->kind->count(&applet->settings) : applet->service_count;
 }
 
-/* All that the new list needs; those that stay are in it. False: no memory, and nothing is changed. */
+/* All that the new list needs; those that stay are in it. False: no memory, and nothing is
+ * changed. */
 static bool make_all(struct applet *applet, struct service **fresh, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {

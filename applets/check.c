@@ -1,6 +1,6 @@
 /*
- * ss-check: whether one of the programs that serve would start with these settings, and if not, why:
- * one line for each thing that was looked at. Nothing is started, changed or looked up in the
+ * ss-check: whether one of the programs that serve would start with these settings, and if not,
+ * why: one line for each thing that was looked at. Nothing is started, changed or looked up in the
  * network, and nothing stays bound, so that it may be asked beside a program that runs.
  */
 #include "applets/applet.h"

@@ -37,14 +37,15 @@ struct crew {
 	bool works; /* the workers are there, or were */
 };
 
-/* Another listener for each worker but the first, beside the service's newest. 0, or -1 with errno. */
+/* Another listener for each worker but the first, beside the service's newest. 0, or -1 with
+ * errno. */
 int crew_listen(struct applet *applet, struct service *service, bool v6only);
 
 /* Share what exists once; before privileges go. Dies if it cannot be. */
 void crew_share(struct applet *applet);
 
-/* Have workers serve until told to stop, with these calls for signals of theirs; watch them. The exit
- * status. */
+/* Have workers serve until told to stop, with these calls for signals of theirs; watch them. The
+ * exit status. */
 int crew_serve(struct applet *applet, const struct process_calls *signals);
 
 /* In a worker: tell the main process what it holds. */

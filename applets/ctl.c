@@ -81,7 +81,8 @@ static void interrupted(int number)
 	_exit(128 + number);
 }
 
-/* Our end has a name that nobody can foresee; and only the manager is listened to, whoever it runs as. */
+/* Our end has a name that nobody can foresee; and only the manager is listened to, whoever it runs
+ * as. */
 static int bind_path(void)
 {
 	struct sender at;
@@ -159,7 +160,8 @@ static void ask(struct ctl *ctl, size_t n)
 	die("no answer from %s", ctl->address);
 }
 
-/* Line by line, with nothing in it that a terminal obeys: whoever answers is trusted with no more. */
+/* Line by line, with nothing in it that a terminal obeys: whoever answers is trusted with no
+ * more. */
 static void print_answer(struct ctl *ctl)
 {
 	for (char *line = ctl->answer, *rest; line; line = rest) {

@@ -1,6 +1,6 @@
 /*
- * See features.h. What is lacking the Makefile says, in the words of dist/without.mk; it compiles this
- * only if something is.
+ * See features.h. What is lacking the Makefile says, in the words of dist/without.mk; it compiles
+ * this only if something is.
  */
 #include "applets/features.h"
 

@@ -1,7 +1,7 @@
 /*
- * What a build may lack: `make WITHOUT="stream manager"` leaves their files out (dist/without.mk), and
- * whoever asks for them is told so. Where others call what is gone, absent.c of its folder answers,
- * as if there were nothing to be done.
+ * What a build may lack: `make WITHOUT="stream manager"` leaves their files out (dist/without.mk),
+ * and whoever asks for them is told so. Where others call what is gone, absent.c of its folder
+ * answers, as if there were nothing to be done.
  */
 #ifndef APPLETS_FEATURES_H
 #define APPLETS_FEATURES_H

@@ -8,8 +8,8 @@
 
 /* Link `count` names in `dir` to the running executable, by hard links or symbolic ones. What has
  * such a name already is replaced without a moment in which it is missing, unless one of them is a
- * directory: then nothing is done. `argv0` is how the program was started, for systems without /proc.
- * 0, or -1 with the reason on stderr. */
+ * directory: then nothing is done. `argv0` is how the program was started, for systems without
+ * /proc. 0, or -1 with the reason on stderr. */
 int install_links(const char *argv0, const char *dir, bool symbolic, const char *const *names,
 		  unsigned count);
 

@@ -1,6 +1,6 @@
 /*
- * What a program may hold at once: as much as its settings say, as descriptors allow, and as fits into
- * its part of the memory. Called once by applet.c, before anything is opened.
+ * What a program may hold at once: as much as its settings say, as descriptors allow, and as fits
+ * into its part of the memory. Called once by applet.c, before anything is opened.
  */
 #include "applets/running.h"
 
@@ -53,8 +53,8 @@ static unsigned datagram_workers(const struct applet *applet)
 	return n < applet->service_count || !applet->service_count ? n : applet->service_count;
 }
 
-/* UDP takes a quarter of the descriptors at most, or what the settings say, but never so many that TCP has less than a
- * quarter. */
+/* UDP takes a quarter of the descriptors at most, or what the settings say, but never so many that
+ * TCP has less than a quarter. */
 static uint32_t assoc_limit(const struct applet *applet)
 {
 	const struct settings *settings = &applet->settings;
@@ -88,7 +88,8 @@ static uint32_t session_limit(const struct applet *applet, uint32_t assocs)
 	return (uint32_t)(limit > 0 ? limit : 1);
 }
 
-/* Each worker has its part; the least that is of use is more than that where buffer_limit is very small. */
+/* Each worker has its part; the least that is of use is more than that where buffer_limit is very
+ * small. */
 static uint32_t block_limit(const struct settings *settings)
 {
 	uint32_t all = settings->buffer_limit ? settings->buffer_limit : BUFFER_LIMIT;
@@ -97,8 +98,8 @@ static uint32_t block_limit(const struct settings *settings)
 	return n > CEILINGS_BLOCKS ? n : CEILINGS_BLOCKS;
 }
 
-/* What a session needs beside itself (stream ciphers that have a large state), where one does at the
- * start. */
+/* What a session needs beside itself (stream ciphers that have a large state), where one does at
+ * the start. */
 static size_t lease_size(const struct settings *settings)
 {
 	const struct settings_place *place;
@@ -117,8 +118,8 @@ static uint32_t salts_wished(const struct applet *applet)
 	return asked ? asked : applet->kind->role->near_sealed ? SALTS_SERVER : SALTS_CLIENT;
 }
 
-/* All that files allow and the settings ask for. What they say themselves is lowered only if they also
- * say how much memory there is. */
+/* All that files allow and the settings ask for. What they say themselves is lowered only if they
+ * also say how much memory there is. */
 static struct ceilings wishes(const struct applet *applet)
 {
 	const struct settings *settings = &applet->settings;

@@ -117,7 +117,8 @@ static bool is_plugins_business(const struct applet *applet, const struct upstre
 	       (plugin->udp || mode == MODE_TCP_ONLY);
 }
 
-/* A server's name that does not exist is a mistake; one that nobody answers for may be known later. */
+/* A server's name that does not exist is a mistake; one that nobody answers for may be known
+ * later. */
 void applet_check_upstreams(struct applet *applet)
 {
 	struct upstreams *upstreams = applet->service_count ? applet->services[0]->upstreams : NULL;

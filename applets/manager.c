@@ -46,9 +46,9 @@ static void put(struct manager *m, struct settings_place *place, struct seen *se
 		ports_put(m->ports, place, true);
 }
 
-/* The lists of the file become ports; the longer one is not needed any more then. Those that are served here are
- * bound while there may be root's privileges; those with a server of their own come when it is known where files
- * are. */
+/* The lists of the file become ports; the longer one is not needed any more then. Those that are
+ * served here are bound while there may be root's privileges; those with a server of their own come
+ * when it is known where files are. */
 static void put_all(struct manager *m, struct seen *seen)
 {
 	struct settings *settings = &m->applet->settings;

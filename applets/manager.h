@@ -25,8 +25,8 @@ struct manager {
 	uint16_t only; /* the one that is asked for; 0: all */
 };
 
-/* Act on one request, and answer it. What is to be told of all ports is told piece by piece: false, if it is to be
- * called again for this request. (manager_requests.c) */
+/* Act on one request, and answer it. What is to be told of all ports is told piece by piece: false,
+ * if it is to be called again for this request. (manager_requests.c) */
 bool manager_take(struct inbox *inbox, const struct sender *sender, const char *bytes, size_t n);
 
 #endif

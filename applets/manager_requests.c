@@ -246,8 +246,8 @@ static const struct {
 	[REQUEST_STATS] = { &reply_stats, tell_port },
 };
 
-/* To find out about the clients of a port, all that is alive is gone through: as much work as telling of so many
- * ports. */
+/* To find out about the clients of a port, all that is alive is gone through: as much work as
+ * telling of so many ports. */
 static unsigned work(const struct manager *m, enum request_kind kind, const struct port *port)
 {
 	const struct engine *engine = &m->applet->engine;

@@ -1,9 +1,10 @@
 /*
- * shadowsocks nat: rules of the kernel for ss-redir (nat.h), printed, applied or removed; by the name ss-nat
- * applied at once. And `ss-redir --nat`, which has them from its start to its end.
+ * shadowsocks nat: rules of the kernel for ss-redir (nat.h), printed, applied or removed; by the
+ * name ss-nat applied at once. And `ss-redir --nat`, which has them from its start to its end.
  *
  * When ss-redir is killed and cannot remove them, they stay, and nothing leaves unproxied; the next
- * start puts its own in their stead, as does each apply. It removes none that are not its own any more.
+ * start puts its own in their stead, as does each apply. It removes none that are not its own any
+ * more.
  */
 #include "applets/nat.h"
 

@@ -10,8 +10,8 @@
  *	                                                             mangle, prerouting: to the port
  *	postrouting: what has a mark and leaves, though it should have come in, is dropped
  *
- * So nothing that is to be proxied leaves unproxied, whatever else is missing: the program (its port
- * is closed: TCP is refused, UDP dropped), the routing rule, or the kernel's notion of the
+ * So nothing that is to be proxied leaves unproxied, whatever else is missing: the program (its
+ * port is closed: TCP is refused, UDP dropped), the routing rule, or the kernel's notion of the
  * connection.
  */
 #ifndef APPLETS_NAT_H
@@ -39,7 +39,7 @@ enum nat_kind {
 	NAT_SERVERS, /* never proxied: it would never end */
 	NAT_PROXIED, /* proxied, even if the next says not */
 	NAT_BYPASSED,
-	NAT_PRIVATE, /* the networks that even NAT_WHOLE reach directly; empty if there are none of these */
+	NAT_PRIVATE, /* what even NAT_WHOLE reach directly; empty if there are none of these */
 	/* of the network, by source address: never proxied; proxied (see enum nat_who); proxied
 	 * whatever the lists above say of the target, but for NAT_SERVERS and NAT_PRIVATE */
 	NAT_SPARED,
@@ -48,7 +48,8 @@ enum nat_kind {
 	NAT_LISTS
 };
 
-/* Whose traffic is proxied: everybody's but NAT_SPARED, or that of NAT_SOURCES and NAT_WHOLE alone. */
+/* Whose traffic is proxied: everybody's but NAT_SPARED, or that of NAT_SOURCES and NAT_WHOLE
+ * alone. */
 enum nat_who { NAT_EVERYBODY, NAT_ONLY };
 
 /* What the rules are to do. */
@@ -75,9 +76,9 @@ struct nat_plan {
 #define NAT_OWNER_RULE "SS_NAT_FWD -m mark --mark %u -j RETURN"
 
 /* Lists (nat_list.c). Add an address or CIDR: 0, or -1 if it is none; all words of a text, which
- * may be separated by commas: NULL, or the first word (in `text`) that is none; each line of a file,
- * where # begins a comment: 0, or -1 with file:line and a sentence in `why`. They die if there is
- * no memory. */
+ * may be separated by commas: NULL, or the first word (in `text`) that is none; each line of a
+ * file, where # begins a comment: 0, or -1 with file:line and a sentence in `why`. They die if
+ * there is no memory. */
 int nat_list_add(struct nat_list *list, const char *text);
 const char *nat_list_words(struct nat_list *list, const char *text);
 int nat_list_file(struct nat_list *list, const char *path, char *why, size_t n);
@@ -117,14 +118,14 @@ int nat_find_tool(char *why, size_t n);
 bool nat_ipv6(void);
 
 /* Put the rules in place, in the stead of what is there of ours; take them away, also if they are
- * not there; or print a script that does so (plan NULL: the latter). 0, or -1 with a sentence, which
- * ends with the words of the program that failed, in `why`. */
+ * not there; or print a script that does so (plan NULL: the latter). 0, or -1 with a sentence,
+ * which ends with the words of the program that failed, in `why`. */
 int nat_apply(enum nat_tool tool, const struct nat_plan *plan, char *why, size_t n);
 int nat_remove(enum nat_tool tool, char *why, size_t n);
 int nat_print(FILE *to, enum nat_tool tool, const struct nat_plan *plan, char *why, size_t n);
 
-/* Whether what is in place is not that owner's: it was taken away meanwhile, or another has put its own in
- * its stead. */
+/* Whether what is in place is not that owner's: it was taken away meanwhile, or another has put its
+ * own in its stead. */
 bool nat_is_lost(enum nat_tool tool, unsigned owner);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What ss nat is asked for: its flags, which are those of shadowsocks-libev's ss-nat and some of our
- * own, and what the configuration of ss-redir says. Read by nat.c.
+ * What ss nat is asked for: its flags, which are those of shadowsocks-libev's ss-nat and some of
+ * our own, and what the configuration of ss-redir says. Read by nat.c.
  */
 #ifndef APPLETS_NAT_FLAGS_H
 #define APPLETS_NAT_FLAGS_H

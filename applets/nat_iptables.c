@@ -1,8 +1,8 @@
 /*
  * The rules of nat.h for iptables-restore --noflush, one family at a time: chains of our own, which
  * it empties and fills again at once, table by table; nat_steps.c leads iptables' chains to them.
- * Large lists are spread over chains by the first bits of the address, so that a packet meets few of
- * their entries. No I/O.
+ * Large lists are spread over chains by the first bits of the address, so that a packet meets few
+ * of their entries. No I/O.
  */
 #include "applets/nat.h"
 
@@ -26,7 +26,8 @@ const struct nat_hook *nat_iptables_hook(unsigned i)
 	return i < sizeof(hooks) / sizeof(hooks[0]) ? &hooks[i] : NULL;
 }
 
-/* All chains of a table, whether this plan uses them or not: what an earlier one left is emptied. */
+/* All chains of a table, whether this plan uses them or not: what an earlier one left is
+ * emptied. */
 static void begin_mangle(FILE *to)
 {
 	fputs("*mangle\n:SS_NAT_PRE - [0:0]\n:SS_NAT_OUT - [0:0]\n:SS_NAT_POST - [0:0]\n"

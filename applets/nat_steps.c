@@ -1,7 +1,7 @@
 /*
- * What has to be done for the rules of nat.h to be in place, or gone, step by step: each step is one
- * run of nft, ip or iptables, never through a shell. A script that is printed has the same steps.
- * The way in is made before the rules that need it, and removed after them.
+ * What has to be done for the rules of nat.h to be in place, or gone, step by step: each step is
+ * one run of nft, ip or iptables, never through a shell. A script that is printed has the same
+ * steps. The way in is made before the rules that need it, and removed after them.
  */
 #include "applets/nat.h"
 
@@ -164,8 +164,8 @@ static void route(struct run *run, unsigned family)
 	need(run, line, NULL);
 }
 
-/* Where IPv6 is switched off there is no way in either, nor can there be one. If it is switched on later,
- * what is to come by TPROXY is dropped until the rules are applied again. */
+/* Where IPv6 is switched off there is no way in either, nor can there be one. If it is switched on
+ * later, what is to come by TPROXY is dropped until the rules are applied again. */
 static bool ipv6_is_off(void)
 {
 	char text[2] = "0";

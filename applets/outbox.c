@@ -1,8 +1,9 @@
 /*
- * See outbox.h. Two things hold answers up: the queue of the one who is to read them, and the buffer of our own
- * socket, in which a Unix socket keeps what its clients have not read. The first is a client's own affair. Of the
- * second each may fill a share, so that the others find room. The kernel tells only how much is unread in all;
- * whose that is follows from how much less it has become: who reads, reads all and at once.
+ * See outbox.h. Two things hold answers up: the queue of the one who is to read them, and the
+ * buffer of our own socket, in which a Unix socket keeps what its clients have not read. The first
+ * is a client's own affair. Of the second each may fill a share, so that the others find room. The
+ * kernel tells only how much is unread in all; whose that is follows from how much less it has
+ * become: who reads, reads all and at once.
  */
 #include "applets/outbox.h"
 
@@ -62,7 +63,8 @@ static void forget_unread(struct outbox *outbox, unsigned i)
 		(--outbox->unreads - i) * sizeof outbox->unread[0]);
 }
 
-/* So many bytes have been read: by the one who had just as many, or by those who were sent something last. */
+/* So many bytes have been read: by the one who had just as many, or by those who were sent
+ * something last. */
 static void note_read(struct outbox *outbox, int bytes)
 {
 	for (unsigned i = outbox->unreads; i-- > 0;)

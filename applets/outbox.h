@@ -1,6 +1,6 @@
 /*
- * Answers on their way to those who asked. What does not go at once waits here, for each of them by itself: who
- * does not take what is his (a Unix socket's queue holds ten) holds up nobody else.
+ * Answers on their way to those who asked. What does not go at once waits here, for each of them by
+ * itself: who does not take what is his (a Unix socket's queue holds ten) holds up nobody else.
  */
 #ifndef APPLETS_OUTBOX_H
 #define APPLETS_OUTBOX_H
@@ -43,7 +43,8 @@ struct outbox {
 
 void outbox_open(struct outbox *outbox, int fd);
 
-/* Send, now or later, in the order given; what its reader does not take within a few seconds is dropped. */
+/* Send, now or later, in the order given; what its reader does not take within a few seconds is
+ * dropped. */
 void outbox_send(struct outbox *outbox, const struct sender *to, const char *bytes, size_t n);
 
 /* Drop all that waits. */

@@ -1,6 +1,6 @@
 /*
- * From settings to services: how many there are, what they share. Called once by applet.c, in the main
- * process; limits.c has said what they may hold.
+ * From settings to services: how many there are, what they share. Called once by applet.c, in the
+ * main process; limits.c has said what they may hold.
  */
 #include "applets/running.h"
 

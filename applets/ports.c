@@ -1,7 +1,7 @@
 /*
- * See ports.h. To replace a port, a new service takes the old one's listeners over before the old one
- * ends: nobody who connects meanwhile is refused, and nobody else can take the port. Only one that is to listen at
- * other addresses stops for that moment.
+ * See ports.h. To replace a port, a new service takes the old one's listeners over before the old
+ * one ends: nobody who connects meanwhile is refused, and nobody else can take the port. Only one
+ * that is to listen at other addresses stops for that moment.
  */
 #include "applets/ports.h"
 
@@ -267,8 +267,8 @@ static void drop(struct ports *ports, struct port *port)
 	service_end(&port->service);
 }
 
-/* Listen again where it has just been closed. What was closed may be in the reactor's queue for this turn, and stays as
- * long as `fresh`, which never listened. */
+/* Listen again where it has just been closed. What was closed may be in the reactor's queue for
+ * this turn, and stays as long as `fresh`, which never listened. */
 static void listen_again(struct ports *ports, struct port *old, struct port *fresh,
 			 const unsigned had[2])
 {
@@ -281,8 +281,8 @@ static void listen_again(struct ports *ports, struct port *old, struct port *fre
 	drop(ports, old);
 }
 
-/* Listen at other addresses than `old`, which may be in the way: it stops listening, and begins again if they cannot be
- * had. */
+/* Listen at other addresses than `old`, which may be in the way: it stops listening, and begins
+ * again if they cannot be had. */
 static int move(struct ports *ports, struct port *old, struct port *fresh)
 {
 	const unsigned had[2] = { has(old, false), has(old, true) };

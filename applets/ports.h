@@ -1,7 +1,7 @@
 /*
- * The ports of a manager that it serves itself: each is a service in this process. They come, change
- * and go while the others go on. Whatever is changed is done at once: when a function here returns,
- * the port is bound, or everything is as it was.
+ * The ports of a manager that it serves itself: each is a service in this process. They come,
+ * change and go while the others go on. Whatever is changed is done at once: when a function here
+ * returns, the port is bound, or everything is as it was.
  */
 #ifndef APPLETS_PORTS_H
 #define APPLETS_PORTS_H
@@ -38,16 +38,18 @@ enum port_result {
 	PORT_FAILED /* no memory, or no such user; the log says why */
 };
 
-/* None yet. The addresses to listen at are looked up. NULL: no memory; dies if there is no address. */
+/* None yet. The addresses to listen at are looked up. NULL: no memory; dies if there is no
+ * address. */
 struct ports *ports_open(struct applet *applet, struct tally *tally);
 
-/* Serve a place; whoever serves at the port already is replaced, and keeps its counters. If the place is the same
- * but for its users, only sessions of users who are no more are cut. The place's key is taken. */
+/* Serve a place; whoever serves at the port already is replaced, and keeps its counters. If the
+ * place is the same but for its users, only sessions of users who are no more are cut. The place's
+ * key is taken. */
 enum port_result ports_put(struct ports *ports, struct settings_place *place, bool configured);
 
-/* For servers.c, which does not serve here. Make a port that is in no table yet (NULL: no memory), or drop it; is it what
- * the place says; can it be bound at this moment (nothing stays bound); put it into the table, in the place of one that
- * is dropped. */
+/* For servers.c, which does not serve here. Make a port that is in no table yet (NULL: no memory),
+ * or drop it; is it what the place says; can it be bound at this moment (nothing stays bound); put
+ * it into the table, in the place of one that is dropped. */
 struct port *ports_make(struct ports *ports, struct settings_place *place, bool configured);
 void ports_discard(struct port *port);
 bool ports_is_same(const struct ports *ports, const struct port *port,
@@ -58,8 +60,8 @@ void ports_exchange(struct ports *ports, struct port *port);
 /* Stop serving, cut the sessions, forget the counters. False: there is no such port. */
 bool ports_remove(struct ports *ports, uint16_t number);
 
-/* Let one user more in, with this key; or one less. PORT_FAILED also if there is no such port, if it has no
- * users, or if name or key are another user's. */
+/* Let one user more in, with this key; or one less. PORT_FAILED also if there is no such port, if
+ * it has no users, or if name or key are another user's. */
 enum port_result ports_add_user(struct ports *ports, uint16_t number, const char *name,
 				const unsigned char *key);
 enum port_result ports_remove_user(struct ports *ports, uint16_t number, const char *name);

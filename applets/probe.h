@@ -18,8 +18,8 @@ struct probe {
 	unsigned patience; /* ms for all of it */
 	bool udp, web;	   /* the target is a web server, over TCP */
 
-	/* When that was over, microseconds from the start; 0: it did not come to that, or there was nothing
-	 * to look up or to connect. */
+	/* When that was over, microseconds from the start; 0: it did not come to that, or there was
+	 * nothing to look up or to connect. */
 	unsigned looked_up, connected, answered;
 	char why[PROBE_WHY]; /* it failed: one sentence */
 

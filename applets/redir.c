@@ -1,11 +1,12 @@
 /*
- * ss-redir: a transparent proxy. What a router's rules turn to it goes, through a shadowsocks server, to where
- * it was bound for, and neither side need know. TCP by REDIRECT, or with -T by TPROXY; datagrams by
- * TPROXY, and answers come from whom the client wrote to.
+ * ss-redir: a transparent proxy. What a router's rules turn to it goes, through a shadowsocks
+ * server, to where it was bound for, and neither side need know. TCP by REDIRECT, or with -T by
+ * TPROXY; datagrams by TPROXY, and answers come from whom the client wrote to.
  *
- * What we open ourselves carries a mark, which rules spare, or it would come back to us. Rules that do
- * not spare it are seen by what they turn to us: what was bound for our own listener, or what this machine
- * sends to our server. Each rule of `dscp` is a service of its own, with a port of its own.
+ * What we open ourselves carries a mark, which rules spare, or it would come back to us. Rules that
+ * do not spare it are seen by what they turn to us: what was bound for our own listener, or what
+ * this machine sends to our server. Each rule of `dscp` is a service of its own, with a port of its
+ * own.
  */
 #include "applets/redir.h"
 
@@ -155,8 +156,8 @@ static void need(const char *what, bool divert, bool datagrams)
 		die("%s %s", what, why);
 }
 
-/* Without CAP_NET_ADMIN, which is kept when the user changes, nothing can be marked, and nothing can be
- * taken by TPROXY; REDIRECT goes on. Other systems know no marks. */
+/* Without CAP_NET_ADMIN, which is kept when the user changes, nothing can be marked, and nothing
+ * can be taken by TPROXY; REDIRECT goes on. Other systems know no marks. */
 static void look_at_rights(const struct settings *settings)
 {
 	process_keep_marking();

@@ -6,7 +6,8 @@
 
 enum {
 	/* Of what ss-redir sends to servers, unless `fwmark` says another, and of its answers in a
-	 * target's name, whatever that says, since it may be meant for routing: rules pass over it. */
+	 * target's name, whatever that says, since it may be meant for routing: rules pass over
+	 * it. */
 	REDIR_MARK = 0x53530000,
 
 	/* What rules put on packets that are to come to ss-redir, by REDIRECT or by TPROXY. */

@@ -1,6 +1,7 @@
 /*
- * ss-server's reports to the manager that started it (--manager-address): every five seconds, and for
- * each port, one datagram with what it has passed since the start, as shadowsocks-libev sends it.
+ * ss-server's reports to the manager that started it (--manager-address): every five seconds, and
+ * for each port, one datagram with what it has passed since the start, as shadowsocks-libev sends
+ * it.
  */
 #include "applets/inbox.h"
 #include "applets/running.h"

@@ -1,6 +1,6 @@
 /*
- * See request.h. Reading is liberal, as there are many clients: what follows the word may be a colon, blanks, a
- * newline, a NUL or nothing, and ports are numbers or strings.
+ * See request.h. Reading is liberal, as there are many clients: what follows the word may be a
+ * colon, blanks, a newline, a NUL or nothing, and ports are numbers or strings.
  */
 #include "applets/request.h"
 

@@ -1,7 +1,7 @@
 /*
- * The language of ss-manager: one datagram is one request, "word" or "word: {json}", and answers are
- * datagrams of a few words or of a list. Read and written here, byte for byte as shadowsocks-libev's
- * clients expect; what is done about a request is in manager.c. No I/O.
+ * The language of ss-manager: one datagram is one request, "word" or "word: {json}", and answers
+ * are datagrams of a few words or of a list. Read and written here, byte for byte as
+ * shadowsocks-libev's clients expect; what is done about a request is in manager.c. No I/O.
  */
 #ifndef APPLETS_REQUEST_H
 #define APPLETS_REQUEST_H

@@ -29,8 +29,8 @@ void applet_open_rules(struct applet *applet)
 	announce(applet);
 }
 
-/* NULL: an error was logged. A file without a byte is being written, in all likelihood, or is a pipe that
- * nobody writes to; without rules everything would be permitted. */
+/* NULL: an error was logged. A file without a byte is being written, in all likelihood, or is a
+ * pipe that nobody writes to; without rules everything would be permitted. */
 static struct acl *open_again(const char *path)
 {
 	char reason[ACL_REASON_MAX];

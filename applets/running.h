@@ -19,7 +19,8 @@
 struct manager;
 struct reports;
 
-/* What may be there at once: of each worker, but for the salts, which all have together. (limits.c) */
+/* What may be there at once: of each worker, but for the salts, which all have together.
+ * (limits.c) */
 struct limits {
 	uint32_t sessions;
 	uint32_t assocs; /* UDP clients; 0: no UDP */
@@ -48,10 +49,11 @@ struct applet {
 	struct reports *reports; /* of ss-server, to a manager */
 };
 
-/* Something that the main process looks after besides the services: a plugin, rules in the kernel. Each
- * function may be NULL. None is called in a worker. */
+/* Something that the main process looks after besides the services: a plugin, rules in the kernel.
+ * Each function may be NULL. None is called in a worker. */
 struct applet_part {
-	/* Listeners are open, and what may be root's privileges are still there. Dies if it fails. */
+	/* Listeners are open, and what may be root's privileges are still there. Dies if it
+	 * fails. */
 	void (*bound)(struct applet *applet);
 	/* Privileges are dropped; the reactor may be turned, and runs later. Nothing is served yet,
 	 * no worker is there. Dies if it fails. */
@@ -90,14 +92,14 @@ bool applet_reload_rules(struct applet *applet);
 /* Fill in the services, open what they share. Dies if there is not enough memory. */
 void applet_make(struct applet *applet);
 
-/* What every service has, but for its key; what every key is lent by the program; a table of a place's users, whose
- * names and keys were compared when they were read (NULL: no memory). */
+/* What every service has, but for its key; what every key is lent by the program; a table of a
+ * place's users, whose names and keys were compared when they were read (NULL: no memory). */
 void applet_fill(struct applet *applet, struct service *service);
 void applet_lend(const struct applet *applet, struct wire_key *key);
 struct users *applet_users(const struct settings_place *place);
 
-/* The places in the settings are others now: services follow them, and no session is cut. False: there is
- * no memory, and the program ends. (changes.c) */
+/* The places in the settings are others now: services follow them, and no session is cut. False:
+ * there is no memory, and the program ends. (changes.c) */
 bool applet_change_places(struct applet *applet);
 /* Free a service, which is closed. */
 void applet_free_service(struct service *service);
@@ -105,11 +107,12 @@ void applet_free_service(struct service *service);
 /* Bind all listeners. Dies if there is none. (listening.c) */
 void applet_listen(struct applet *applet);
 
-/* `::` stands for both families, unless an IPv4 address of the same port is among all[0..n), too. */
+/* `::` stands for both families, unless an IPv4 address of the same port is among all[0..n),
+ * too. */
 bool applet_v6only(const struct endpoint *at, const struct endpoint *all, unsigned n);
 
-/* The first address of a name to listen at, turning the reactor until there is one; an address stays what it is.
- * NULL, or why there is none. */
+/* The first address of a name to listen at, turning the reactor until there is one; an address
+ * stays what it is. NULL, or why there is none. */
 const char *applet_resolve(const struct endpoint *name, struct endpoint *literal);
 
 /* Look up the servers' names. Dies if there is no such name; stops early if the program is to. */

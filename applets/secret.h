@@ -28,8 +28,8 @@ enum secret_family secret_family(const struct wire_method *method);
 /* True if clients of this method can be told apart (SIP023). */
 bool secret_has_users(const struct wire_method *method);
 
-/* The first line of a file, of malloc(), into *password, whose old text is wiped. 0, or -1 with errno:
- * ENOMSG if there is nothing in it. */
+/* The first line of a file, of malloc(), into *password, whose old text is wiped. 0, or -1 with
+ * errno: ENOMSG if there is nothing in it. */
 int secret_read_file(const char *path, char **password);
 
 /* If neither flags nor file have a password or key: take SS_PASSWORD, or the first line of the

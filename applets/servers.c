@@ -3,8 +3,8 @@
  *
  *	WAITS ── its predecessor is gone ──> STARTS ── the command has ended with 0 ──> RUNS
  *
- * The command goes into the background by itself (-f) once the port is bound; the file says then which
- * process it is. Nobody waits for anything: a timer looks again.
+ * The command goes into the background by itself (-f) once the port is bound; the file says then
+ * which process it is. Nobody waits for anything: a timer looks again.
  */
 #include "applets/servers.h"
 
@@ -67,8 +67,8 @@ static char *path_of(const struct manager *m, uint16_t number, const char *end)
 
 enum whose { NOBODYS, OTHERS, SERVERS };
 
-/* A number in a file may be that of any process by now: a server has the file's name among its arguments. One that is
- * ending has none. */
+/* A number in a file may be that of any process by now: a server has the file's name among its
+ * arguments. One that is ending has none. */
 static enum whose whose(pid_t pid, const char *path)
 {
 	char arguments[4096];

@@ -1,7 +1,7 @@
 /*
  * The ports of a manager that is told to (--executable) start an ss-server for each, as
- * shadowsocks-libev does: with a file of settings, and as a daemon with a file of its number, in the
- * working directory. Whoever asked is answered when the server has bound its port, or has not.
+ * shadowsocks-libev does: with a file of settings, and as a daemon with a file of its number, in
+ * the working directory. Whoever asked is answered when the server has bound its port, or has not.
  */
 #ifndef APPLETS_SERVERS_H
 #define APPLETS_SERVERS_H
@@ -11,8 +11,8 @@
 /* Before a port is put. Dies without memory. */
 void servers_open(struct manager *manager);
 
-/* End servers that an earlier manager has left. Dies without memory, or if the working directory that it needs is
- * not there. */
+/* End servers that an earlier manager has left. Dies without memory, or if the working directory
+ * that it needs is not there. */
 void servers_begin(struct manager *manager);
 
 /* True if this place must have a server: also if its port has one, which takes a while to end. */

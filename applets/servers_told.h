@@ -1,6 +1,6 @@
 /*
- * What a server that a manager starts is told: a file of settings, of its port, and the arguments of its
- * command, of the manager's own settings.
+ * What a server that a manager starts is told: a file of settings, of its port, and the arguments
+ * of its command, of the manager's own settings.
  */
 #ifndef APPLETS_SERVERS_TOLD_H
 #define APPLETS_SERVERS_TOLD_H
@@ -20,7 +20,8 @@ struct servers_arguments {
 bool servers_write_settings(const char *path, const struct port *port,
 			    const struct settings_place *place);
 
-/* Fill *a, which is zeroed: all[] ends with NULL. What it points to is its own, or of the others here. */
+/* Fill *a, which is zeroed: all[] ends with NULL. What it points to is its own, or of the others
+ * here. */
 void servers_put_arguments(struct servers_arguments *a, const struct manager *manager,
 			   const struct port *port, const char *pid_file, const char *settings);
 

@@ -1,6 +1,6 @@
 /*
- * Whoever serves, the main process or a worker: names, services, the end of them. Called by applet.c
- * and crew.c.
+ * Whoever serves, the main process or a worker: names, services, the end of them. Called by
+ * applet.c and crew.c.
  */
 #include "applets/running.h"
 

@@ -99,8 +99,8 @@ struct settings_place {
 	char *password, *key_text;
 	const struct wire_key *kept; /* a reload: the key that options or environment gave */
 	struct settings_spot at, password_at, key_at; /* an element itself; its secrets */
-	/* After a reload that has changed places: 1 + the number that this one had (0: it is new), and that
-	 * of one which has gone and had the same addresses. */
+	/* After a reload that has changed places: 1 + the number that this one had (0: it is new),
+	 * and that of one which has gone and had the same addresses. */
 	unsigned was, heir_of;
 	bool disabled;
 	bool linked; /* where it is was said by a link, which later flags override */
@@ -194,9 +194,9 @@ struct settings {
  * on stdout), 255 after die(). */
 void settings_read(struct settings *settings, enum program program, int argc, char **argv);
 
-/* The same for who only looks at settings: never exits; passwords stay in it. 0, or -1 with the reason;
- * settings_free() either way. If `tell` is given, each fault is told to it, and if that were all, the reason is
- * empty. */
+/* The same for who only looks at settings: never exits; passwords stay in it. 0, or -1 with the
+ * reason; settings_free() either way. If `tell` is given, each fault is told to it, and if that
+ * were all, the reason is empty. */
 int settings_try(struct settings *settings, enum program program, int argc, char **argv,
 		 void (*tell)(const char *reason), struct options_reason *reason);
 /* The same of a file whose keys may be those of any program, without warnings of them. */
@@ -209,18 +209,18 @@ int settings_read_text(struct settings *settings, enum program program, const ch
 		       const char *text, size_t n, struct options_reason *reason);
 
 /* Read the file again, under the same options, and take from it the places, if they have changed,
- * the users of those that have not, or of a manager its ports: 0, or -1 with the reason, and everything is as it
- * was. A file with which the program would not start is refused whole, and so are places that change where there
- * are plugins, several workers, or rules of ss-redir's own. Whatever else has changed stays as it was, and a warning
- * names it. */
+ * the users of those that have not, or of a manager its ports: 0, or -1 with the reason, and
+ * everything is as it was. A file with which the program would not start is refused whole, and so
+ * are places that change where there are plugins, several workers, or rules of ss-redir's own.
+ * Whatever else has changed stays as it was, and a warning names it. */
 int settings_reload(struct settings *settings, struct options_reason *reason);
 
 /* The i-th place that the program acts on, NULL after the last: the elements of `servers` that are
  * not disabled, after the top level if it names a server or there are no elements. */
 const struct settings_place *settings_place(const struct settings *settings, unsigned i);
 
-/* One more place of a manager, from an object like an element of `servers` (which `add` has, too): 0, or -1
- * with the reason. It is given back with settings_free_place(). */
+/* One more place of a manager, from an object like an element of `servers` (which `add` has, too):
+ * 0, or -1 with the reason. It is given back with settings_free_place(). */
 int settings_read_place(struct settings *settings, struct settings_place *place,
 			const struct json *object, struct options_reason *reason);
 /* The same of the i-th of `port_password`. */

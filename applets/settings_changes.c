@@ -107,8 +107,8 @@ static struct settings_place *at(const struct settings *s, unsigned i)
 	return (struct settings_place *)settings_place(s, i);
 }
 
-/* Who may take over: the same place, or, if not `same`, one with its addresses. Each of the old ones goes to
- * one of the new ones. */
+/* Who may take over: the same place, or, if not `same`, one with its addresses. Each of the old
+ * ones goes to one of the new ones. */
 static void link_places(const struct settings *s, const struct settings *fresh, bool *taken,
 			bool same)
 {
@@ -128,8 +128,8 @@ static void link_places(const struct settings *s, const struct settings *fresh, 
 	}
 }
 
-/* Users that begin or cease to be at a place that stays: its server's key would mean something else to
- * whoever knows it. */
+/* Users that begin or cease to be at a place that stays: its server's key would mean something else
+ * to whoever knows it. */
 static int check_presence(const struct settings *s, const struct settings *fresh,
 			  struct options_reason *reason)
 {

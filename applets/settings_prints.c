@@ -26,8 +26,8 @@ static void add(struct sha1_hmac *hash, const struct json *j)
 	sha1_hmac_add(hash, "", 1); /* its end */
 }
 
-/* Room for one more; a key that stands twice in an object, whose prints begin with the first, counts
- * as the last one says. */
+/* Room for one more; a key that stands twice in an object, whose prints begin with the first,
+ * counts as the last one says. */
 static struct print *place_for(struct prints *prints, unsigned first, const char *name)
 {
 	struct print *print;

@@ -189,7 +189,8 @@ static ssize_t read_file(const char *path, char *text, int flags)
 	return got < 0 ? -1 : (ssize_t)n;
 }
 
-/* A pipe gives its settings once, to a program that starts; who waits for it later serves nobody. */
+/* A pipe gives its settings once, to a program that starts; who waits for it later serves
+ * nobody. */
 static bool is_regular(const char *path)
 {
 	struct stat s;

@@ -39,8 +39,8 @@ __attribute__((format(printf, 2, 3))) void settings_about(struct options_reason 
 int settings_concerns(const struct settings *settings, const struct settings_place *place,
 		      const struct settings_spot *at, struct options_reason *reason);
 
-/* The same file: whether to go on after a fault, as options_told() says of one in the file. And take steps, up to
- * NULL, going on in this way: 0, or -1. */
+/* The same file: whether to go on after a fault, as options_told() says of one in the file. And
+ * take steps, up to NULL, going on in this way: 0, or -1. */
 bool settings_told(const struct settings *settings, struct options_reason *reason);
 typedef int (*settings_step)(struct settings *settings, struct options_reason *reason);
 int settings_steps(struct settings *settings, const settings_step *steps,
@@ -68,17 +68,18 @@ int places_make_users(const struct settings *settings, struct settings_place *pl
 int places_exchange_users(struct settings *settings, struct settings *fresh,
 			  struct options_reason *reason);
 
-/* settings_tunnels.c: give flags that were copied lists of their own; make of what was read the tunnels
- * that there are, once it is known where to listen. 0, or -1, with the reason if it is not NULL. */
+/* settings_tunnels.c: give flags that were copied lists of their own; make of what was read the
+ * tunnels that there are, once it is known where to listen. 0, or -1, with the reason if it is not
+ * NULL. */
 int tunnels_own(struct settings *settings);
 int tunnels_complete(struct settings *settings, struct options_reason *reason);
 
-/* settings_changes.c: what makes two places the same: where, how, and with which key; and the places in
- * that order, twins in that of the file: their number. */
+/* settings_changes.c: what makes two places the same: where, how, and with which key; and the
+ * places in that order, twins in that of the file: their number. */
 int places_compare(const struct settings_place *a, const struct settings_place *b);
 unsigned places_sort(const struct settings *settings, const struct settings_place **sorted);
-/* Swap the places of a program that serves for those of `fresh`, noting which are the same. 0, or -1 with
- * the reason, and nothing is changed. */
+/* Swap the places of a program that serves for those of `fresh`, noting which are the same. 0, or
+ * -1 with the reason, and nothing is changed. */
 int places_exchange(struct settings *settings, struct settings *fresh,
 		    struct options_reason *reason);
 
@@ -86,8 +87,8 @@ int places_exchange(struct settings *settings, struct settings *fresh,
 void places_exchange_ports(struct settings *settings, struct settings *fresh);
 
 /* settings_read.c: read a file into what `options` fills, noting in *prints (unless NULL) what it
- * says, while the program serves if `again`; then look whether all is there, and make of it what the program needs. 0, or -1 with the
- * reason. */
+ * says, while the program serves if `again`; then look whether all is there, and make of it what
+ * the program needs. 0, or -1 with the reason. */
 struct prints;
 int settings_read_file(struct options *options, const char *path, struct prints *prints,
 		       bool again);
@@ -116,7 +117,8 @@ struct prints {
 	unsigned char key[32];
 };
 
-/* Note what `root` says about what these options read, but for places and users. 0, or -1: no memory. */
+/* Note what `root` says about what these options read, but for places and users. 0, or -1: no
+ * memory. */
 int prints_take(struct prints *prints, const struct options *options, const struct json *root);
 
 /* The names of what differs, separated by commas, cut: how many there are. */

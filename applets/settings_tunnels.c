@@ -1,6 +1,7 @@
 /*
- * The tunnels of ss-tunnel: flags -L, the key `tunnel_address`, the list `tunnels`. Called through the
- * table in settings.c, and by settings_read.c once all has been read. struct settings owns the list.
+ * The tunnels of ss-tunnel: flags -L, the key `tunnel_address`, the list `tunnels`. Called through
+ * the table in settings.c, and by settings_read.c once all has been read. struct settings owns the
+ * list.
  */
 #include "applets/settings_value.h"
 
@@ -61,7 +62,8 @@ static int with_port(struct options *o, const char *text, const char *equals)
 	return parse_target(o, &tunnel->target, equals + 1);
 }
 
-/* Without a port of its own it is that of the top level, of which there is one: the last that is given. */
+/* Without a port of its own it is that of the top level, of which there is one: the last that is
+ * given. */
 int value_tunnel(struct options *o, const struct option_value *value)
 {
 	struct settings *s = o->into;

@@ -1,6 +1,6 @@
 /*
- * A server as an ss:// link, for --server-url: one flag that says what several others would. What it
- * does not say, and what flags behind it say, is as if those had been given.
+ * A server as an ss:// link, for --server-url: one flag that says what several others would. What
+ * it does not say, and what flags behind it say, is as if those had been given.
  */
 #include "applets/settings_value.h"
 

@@ -51,7 +51,8 @@ static const char *secret_of(const struct settings_place *place)
 	return place->key_text ? NULL : place->password;
 }
 
-/* One for each address of the place; of this user, unless NULL (SIP023: its key behind the server's). */
+/* One for each address of the place; of this user, unless NULL (SIP023: its key behind the
+ * server's). */
 static int print_place(const struct settings_place *place, const struct settings_user *user)
 {
 	struct url url = { .method = place->method->name,

@@ -1,6 +1,6 @@
 /*
- * See workdir.h. The home of a user is what /etc/passwd says, as for shadowsocks-libev, not $HOME: a
- * manager that becomes another user would have root's otherwise.
+ * See workdir.h. The home of a user is what /etc/passwd says, as for shadowsocks-libev, not $HOME:
+ * a manager that becomes another user would have root's otherwise.
  */
 #include "applets/workdir.h"
 

@@ -13,8 +13,8 @@ struct endpoint;
  * Allocated; dies without memory. */
 char *workdir_default(void);
 
-/* Make the directory, for its owner alone, if it is not there. False with errno: it cannot be had, or
- * (EPERM) it is in /tmp and somebody else's. */
+/* Make the directory, for its owner alone, if it is not there. False with errno: it cannot be had,
+ * or (EPERM) it is in /tmp and somebody else's. */
 bool workdir_make(const char *path);
 
 /* DIRECTORY/NAME, allocated; dies without memory. */

@@ -49,7 +49,8 @@ struct block_cipher {
 			size_t blocks);
 
 	/* The modes for whole blocks, n > 0 bytes, where the cipher has a faster way than modes.c,
-	 * else NULL. `block` is a counter, or the ciphertext before; after, that of what follows. */
+	 * else NULL. `block` is a counter, or the ciphertext before; after, that of what
+	 * follows. */
 	void (*ctr)(const void *schedule, unsigned char *block, unsigned char *text, size_t n);
 	void (*cfb_seal)(const void *schedule, unsigned char *block, unsigned char *text, size_t n);
 	void (*cfb_open)(const void *schedule, unsigned char *block, unsigned char *text, size_t n);
