@@ -12,7 +12,7 @@ else
 	outs=$(mktemp -d)
 	trap 'rm -rf "$outs"' EXIT
 fi
-LIMIT=${LIMIT:-600} WRAP=${WRAP:-} OUTS=$outs EMULATOR_LACKS= EMULATED=${EMULATOR:+${WRAP:-}}
+LIMIT=${LIMIT:-1800} WRAP=${WRAP:-} OUTS=$outs EMULATOR_LACKS= EMULATED=${EMULATOR:+${WRAP:-}}
 # shellcheck disable=SC2086 # WRAP is words
 [ -z "${EMULATOR:-}" ] || EMULATOR_LACKS=$(timeout "$LIMIT" $WRAP "$EMULATOR") || {
 	echo "FAIL: $WRAP cannot run $EMULATOR"

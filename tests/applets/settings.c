@@ -1427,7 +1427,7 @@ static void test_pipe(void **state)
 
 		_exit(write(fd, text, sizeof text - 1) == sizeof text - 1 ? 0 : 1);
 	}
-	alarm(20);
+	alarm(300);
 	settings_read(&settings, PROGRAM_SERVER, 3, argv);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

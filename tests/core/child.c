@@ -64,7 +64,7 @@ static void in_process(void (*body)(void))
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		alarm(60);
+		alarm(300);
 		dup2(fileno(log), STDOUT_FILENO);
 		dup2(fileno(log), STDERR_FILENO);
 		process_start();

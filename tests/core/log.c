@@ -290,7 +290,7 @@ static void a_stopped_reader_stops_nobody(void **unused)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		alarm(20);
+		alarm(300);
 		dup2(ends[1], STDOUT_FILENO);
 		log_open("test", false, false);
 		for (int i = 0; i < 20000; i++)

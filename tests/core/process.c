@@ -53,7 +53,7 @@ static int in_child(void (*body)(void))
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		alarm(60);
+		alarm(300);
 		close(alive[0]);
 		dup2(fileno(err), STDERR_FILENO);
 		body();
@@ -73,7 +73,7 @@ static void all_have_ended(void)
 	char bytes[64];
 
 	do
-		assert_int_equal(poll(&ask, 1, 20000), 1);
+		assert_int_equal(poll(&ask, 1, 60000), 1);
 	while (read(alive[0], bytes, sizeof(bytes)) > 0);
 	close(alive[0]);
 }
@@ -145,7 +145,7 @@ static void good_daemon(void)
 	log_open("test", false, false);
 	process_start();
 	process_daemon(path);
-	alarm(60); /* whatever the test does, no daemon stays behind */
+	alarm(300); /* whatever the test does, no daemon stays behind */
 	EXPECT(getsid(0) == getpid());
 	EXPECT(getcwd(cwd, sizeof(cwd)) && strcmp(cwd, "/") == 0);
 	EXPECT(umask(0) == 077);

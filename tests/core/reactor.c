@@ -78,7 +78,7 @@ static void check_writable_again(struct owner *o)
 	assert_false(o->source.ready & READY_OUT);
 
 	set_nonblocking(o->peer);
-	for (uint64_t stop = clock_ms() + 5000; got < written && clock_ms() < stop;) {
+	for (uint64_t stop = clock_ms() + 60000; got < written && clock_ms() < stop;) {
 		n = read(o->peer, bytes, sizeof bytes);
 		if (n > 0)
 			got += (size_t)n;

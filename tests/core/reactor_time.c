@@ -159,18 +159,18 @@ static void test_alarm(void **state)
 	int alarm = poller_alarm();
 
 	(void)state;
-	reactor_after(&o->timer, 3000);
+	reactor_after(&o->timer, 60000);
 	say(o->peer, "x");
 	reactor_turn(-1);
 	long in = alarm_rings_in();
 	if (alarm < 0) {
 		assert_int_equal(in, -1);
 	} else {
-		assert_true(in > 0 && in <= 3000);
+		assert_true(in > 0 && in <= 60000);
 		reactor_after(&o->timer, 8);
 		sleep_until(o, 1);
 		assert_true(alarm_rings_in() <= in && alarm_rings_in() > 0);
-		reactor_after(&o->timer, 60000);
+		reactor_after(&o->timer, 600000);
 		say(o->peer, "x");
 		reactor_turn(-1);
 		assert_true(alarm_rings_in() <= in);

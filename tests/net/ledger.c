@@ -87,7 +87,7 @@ static void together(void **state)
 	(void)state;
 	assert_true(victim >= 0);
 	if (victim == 0) {
-		alarm(20);
+		alarm(300);
 		for (;;)
 			count(ledger, WORKERS);
 	}
@@ -95,7 +95,7 @@ static void together(void **state)
 		pids[i] = fork();
 		assert_true(pids[i] >= 0);
 		if (pids[i] == 0) {
-			alarm(20); /* a lock that is lost for ever must not hang the tests */
+			alarm(300); /* a lock that is lost for ever must not hang the tests */
 			count(ledger, i);
 			_exit(0);
 		}

@@ -120,7 +120,7 @@ static void converse(uint32_t seed, struct sizes sizes, bool resets, bool direct
 		plan(&far[i], &random, resets && !near[i].resets);
 		listeners[i] = listen_small(&world.targets[i], below(&random, 2) ? 0 : 4000);
 	}
-	for (uint64_t limit = real_ms() + 15000; done < PAIRS && real_ms() < limit;) {
+	for (uint64_t limit = real_ms() + 120000; done < PAIRS && real_ms() < limit;) {
 		if (open < PAIRS && below(&random, 2)) {
 			near[open].fd =
 				connect_small(world.local_port, below(&random, 2) ? 0 : 4000,

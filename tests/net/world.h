@@ -66,10 +66,10 @@ static inline void turn(void)
 	reactor_turn(1);
 }
 
-/* Turn until it holds; ten real seconds are a failure. */
+/* Turn until it holds; a real minute is a failure. */
 #define until(condition)                                                      \
 	do {                                                                  \
-		uint64_t until_end = real_ms() + 10000;                       \
+		uint64_t until_end = real_ms() + 60000;                       \
 		bool until_holds;                                             \
                                                                               \
 		while (!(until_holds = (condition)) && real_ms() < until_end) \

@@ -8,7 +8,7 @@ for program; do
 	for seed in "tests/fuzz/corpus/$name"/*; do
 		[ ! -f "$seed" ] || set -- "$@" "$seed"
 	done
-	if out=$(timeout 60 "$program" "${FUZZ_ROUNDS:-20000}" "$@" 2>&1); then
+	if out=$(timeout 600 "$program" "${FUZZ_ROUNDS:-20000}" "$@" 2>&1); then
 		echo "ok   fuzz/$name ($out)"
 		passed=$((passed + 1))
 	else
