@@ -17,6 +17,7 @@ import subprocess
 import threading
 
 CLONE_NEWNET = 0x40000000
+PATIENCE = 30  # seconds until what does not come is not waited for
 MACHINES = ("client", "router", "server", "target")
 LINKS = (  # the network, its two ends
     ("lan", ("client", "192.168.1.2/24", "fd00:1::2/64"), ("router", "192.168.1.1/24", "fd00:1::1/64")),
@@ -82,7 +83,7 @@ class Machine:
         _check(_libc.setns(home, CLONE_NEWNET))
         os.close(home)
 
-    def run(self, *argv, text=None, within=20, status=0):
+    def run(self, *argv, text=None, within=120, status=0):
         """Run a command on this machine to its end; what it said. Another exit status than `status` fails."""
         with self:
             done = subprocess.run([str(a) for a in argv], input=text, capture_output=True, text=True, timeout=within)
@@ -93,7 +94,7 @@ class Machine:
     def ip(self, *words):
         return self.run("ip", *words)
 
-    def socket(self, family=socket.AF_INET, kind=socket.SOCK_STREAM, timeout=5):
+    def socket(self, family=socket.AF_INET, kind=socket.SOCK_STREAM, timeout=PATIENCE):
         with self:
             sock = socket.socket(family, kind)
         sock.settimeout(timeout)

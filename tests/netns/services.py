@@ -5,7 +5,7 @@ import threading
 
 import kit
 from dnsstub import DnsStub
-from lab import family_of
+from lab import PATIENCE, family_of
 
 TARGET_PORT = 7007
 
@@ -23,7 +23,7 @@ class EchoTarget(kit.Target):
         with lab.target:
             super().__init__(served, host, port)
 
-    def connect(self, machine, timeout=5):
+    def connect(self, machine, timeout=PATIENCE):
         """A connection from a machine, which sees this target as its peer."""
         sock = machine.socket(family_of(self.host), timeout=timeout)
         try:
@@ -61,7 +61,7 @@ class UdpEcho:
                 for voice in (self.sock, *self.voices):
                     voice.sendto(data, peer)
 
-    def ask(self, machine, data, timeout=5):
+    def ask(self, machine, data, timeout=PATIENCE):
         """The answer to a datagram from a new socket of the machine; it must come from here."""
         with contextlib.closing(machine.socket(family_of(self.host), socket.SOCK_DGRAM, timeout)) as sock:
             sock.sendto(data, (self.host, self.port))

@@ -21,7 +21,7 @@ def knocks(lab, redir, version, times=10):
     for _ in range(times):
         with contextlib.closing(lab.client.socket(family_of(lab.ROUTER[version]))) as sock:
             sock.connect((lab.ROUTER[version], redir.port))
-            data, how = kit.ending(sock, 5)
+            data, how = kit.ending(sock, kit.PATIENCE)
             assert data == b"" and how in ("fin", "rst")
     redir.rests()
 

@@ -82,7 +82,7 @@ def test_multipath(lab, stage, rules, version):
         except OSError as error:
             pytest.skip(f"this kernel has no multipath TCP: {error}")
         with contextlib.closing(sock):
-            sock.settimeout(5)
+            sock.settimeout(kit.PATIENCE)
             sock.connect((target.host, target.port))
             sock.sendall(b"hello")
             assert kit.read(sock, 5) == b"hello"

@@ -46,12 +46,12 @@ def test_RD03_straight_to_the_port(lab, stage, way, version):
 def test_RD05_connect_timer(lab, stage):
     """A connection that is silent for longer than a connect may take lives on."""
     target = stage.add(EchoTarget(lab, lab.TARGET[4]))
-    redir = start_redir(lab, stage, timeout=1)
+    redir = start_redir(lab, stage, timeout=3)
     Nft(lab.router).redirect(redir.port)
     with contextlib.closing(target.connect(lab.client)) as sock:
         for _ in range(2):
             sock.sendall(b"hello")
             assert kit.read(sock, 5) == b"hello"
-            time.sleep(2.5)  # the very silence that is tested
+            time.sleep(4.5)  # the very silence that is tested
         sock.sendall(b"hello")
         assert kit.read(sock, 5) == b"hello"

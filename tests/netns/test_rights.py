@@ -24,7 +24,7 @@ def config(lab, **more):
 def test_without_the_right_tproxy_is_refused(lab, stage, args, what):
     with lab.router:
         redir = stage.program("redir", config(lab), args, prefix=WITHOUT)
-    assert redir.wait() == 255
+    assert redir.wait(kit.PATIENCE) == 255
     assert re.search(rf"{what} is by TPROXY, for which .* CAP_NET_ADMIN", redir.stderr()), redir.stderr()
     assert redir.stderr().count("\n") == 1, redir.stderr()
 

@@ -53,21 +53,24 @@ def iperf_server(lab, host):
             raise
     try:
         yield server
-        server.wait(10)
+        server.wait(kit.PATIENCE)
     finally:
         server.kill()
         server.communicate()
 
 
-@pytest.mark.parametrize("flags", ([], ["-R"], ["-u", "-b", "5M"], ["-u", "-b", "5M", "-R"]), ids=" ".join)
+UDP = ["-u", "-b", "1M", "-k", "80"]  # so few that all can wait in a socket: how fast the machine is makes no difference
+
+
+@pytest.mark.parametrize("flags", (["-n", "8M"], ["-n", "8M", "-R"], UDP, [*UDP, "-R"]), ids=" ".join)
 def test_iperf3(lab, stage, router, version, flags):
     host = lab.TARGET[version]
     with iperf_server(lab, host):
-        told = json.loads(lab.client.run("iperf3", "-c", host, "-t", 1, "-J", *flags))
+        told = json.loads(lab.client.run("iperf3", "-c", host, "-J", *flags))
     assert told["start"]["connected"][0]["remote_host"] == host
     end = told["end"]
     if "-u" in flags:
-        assert end["sum"]["packets"] > 200 and end["sum"]["lost_percent"] < 20, end["sum"]
+        assert end["sum"]["packets"] >= 80 and end["sum"]["lost_percent"] < 20, end["sum"]
     else:
         assert end["sum_received"]["bytes"] > kit.MIB
     assert ipaddress.ip_address(told["start"]["connected"][0]["remote_host"]).version == version

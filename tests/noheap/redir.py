@@ -76,7 +76,7 @@ class Traffic:
     def run(self, kind, times):
         for _ in range(times):
             getattr(self, kind)()
-        kit.eventually(lambda: self.redir.fds() <= self.redir.idle_fds, "ss-redir has closed everything", within=20)
+        kit.eventually(lambda: self.redir.fds() <= self.redir.idle_fds, "ss-redir has closed everything", within=60)
 
 
 def main():
@@ -85,7 +85,7 @@ def main():
         print(f"SKIPPED noheap of ss-redir: {why}")
         return 0
     with laboratory.Lab() as lab, kit.Stage() as stage, tempfile.TemporaryDirectory(prefix="noheap-") as folder:
-        counted = Counted(stage, build(folder), lambda env: start_redir(lab, stage, env=env, udp_timeout=1))
+        counted = Counted(stage, build(folder), lambda env: start_redir(lab, stage, env=env, udp_timeout=3))
         rules = Nft(lab.router)
         rules.redirect(counted.program.port)
         rules.tproxy("udp", counted.program.port)
