@@ -53,7 +53,7 @@ def test_case(case, tmp_path):
         [sys.executable, "-B", CHECKS, case],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         cwd=tmp_path,
         env={**os.environ, **programs, "TMPDIR": str(tmp_path)},
     )

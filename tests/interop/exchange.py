@@ -31,9 +31,9 @@ def check(stage, local_port, by_name):
     target = stage.target(talk)
     if by_name:
         stage.add(kit.Target(talk, host="::1", port=target.port)).results = target.results
-    sock = stage.add(kit.socks(local_port, "localhost" if by_name else "127.0.0.1", target.port, timeout=20))
+    sock = stage.add(kit.socks(local_port, "localhost" if by_name else "127.0.0.1", target.port, timeout=60))
     sock.sendall(up)
     assert digest(kit.read(sock, SIZE)) == digest(down), "what came down is not what was sent"
-    assert target.result() == digest(up), "what came up is not what was sent"
-    rest, end = kit.ending(sock, 10)
+    assert target.result(60) == digest(up), "what came up is not what was sent"
+    rest, end = kit.ending(sock, 60)
     assert rest == b"" and end != "open", f"after the target's end: {rest[:40]!r}, {end}"

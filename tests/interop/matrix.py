@@ -22,7 +22,7 @@ USERS = "(users)"
 @functools.cache
 def our_methods():
     """As our program tells them; a continuation line is indented."""
-    told = subprocess.run([kit.BUILD / "ss", "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
+    told = subprocess.run([kit.BUILD / "ss", "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
     return re.search(r"^methods: ((?:.*\n)(?:\s+.*\n)*)", told, re.M).group(1).split()
 
 

