@@ -50,14 +50,14 @@ held = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
 print(*(s.getsockname()[1] for s in held))'
 }
 
-# Wait up to ten seconds until something listens on a port of loopback.
+# Wait up to a minute until something listens on a port of loopback.
 wait_for()
 {
 	"$python" -c 'import socket, sys, time
-end = time.monotonic() + 10
+end = time.monotonic() + 60
 while True:
     try:
-        socket.create_connection(("127.0.0.1", int(sys.argv[1])), 1).close()
+        socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10).close()
         break
     except OSError:
         if time.monotonic() > end:
@@ -114,7 +114,7 @@ echo "server   127.0.0.1:$sealed"
 echo "local    127.0.0.1:$socks (SOCKS5)"
 echo "server   ss://$(printf '%s:%s' "$method" "$key" | base64url)@127.0.0.1:$sealed#demo"
 echo "\$ curl --socks5-hostname 127.0.0.1:$socks $url"
-curl -sS --fail --max-time 20 --noproxy '' --socks5-hostname "127.0.0.1:$socks" -o "$dir/fetched" \
+curl -sS --fail --max-time 60 --noproxy '' --socks5-hostname "127.0.0.1:$socks" -o "$dir/fetched" \
 	-w 'fetched  %{size_download} bytes, status %{http_code}, %{time_total} s\n' "$url"
 cat "$dir/fetched"
 if ! cmp -s "$dir/fetched" "$dir/site/index.html"; then

@@ -42,7 +42,7 @@ class Ours(Peer):
         self.setup = "make bench"
         self.version, self.methods = "", []
         if not self.missing():
-            told = subprocess.run([self.executable, "--version"], capture_output=True, text=True, timeout=10).stdout
+            told = subprocess.run([self.executable, "--version"], capture_output=True, text=True, timeout=60).stdout
             self.version = told.split("\n")[0].split()[-1]
             self.methods = re.search(r"^methods: ((?:.*\n)(?:\s+.*\n)*)", told, re.M).group(1).split()
 
@@ -115,7 +115,7 @@ class Chain:
         argv = [str(word) for word in argv]
         if self.udp and config:
             config = with_udp(config)
-        self.programs[role] = self.stage.program(role, config, argv=argv, port=port, env=self.env, within=20)
+        self.programs[role] = self.stage.program(role, config, argv=argv, port=port, env=self.env, within=60)
         self.commands[role] = " ".join(argv).replace(f"{kit.ROOT}/", "").replace(f"{pathlib.Path.home()}/", "~/") + (f"   # -c {json.dumps(config)}" if config else "")
 
     def cpu(self):

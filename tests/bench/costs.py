@@ -57,7 +57,7 @@ def attached(chain, *arguments):
             yield told
         finally:
             process.send_signal(signal.SIGINT)
-            told.append(process.communicate(timeout=20)[1])
+            told.append(process.communicate(timeout=120)[1])
             os.close(orders)
     if not began:
         raise Failed(f"perf {arguments[0]}: {told[0].strip()}")
@@ -121,7 +121,7 @@ def samples(told):
 def read_record(path):
     argv = ["perf", "report", "-i", path, "--stdio", "--no-children", "-F", "overhead,dso,sym", "-t", "|",
             "--percent-limit", "0"]
-    if not (found := samples(subprocess.run(argv, capture_output=True, text=True, timeout=60).stdout)):
+    if not (found := samples(subprocess.run(argv, capture_output=True, text=True, timeout=300).stdout)):
         raise Failed("perf took no samples")
     return found
 

@@ -61,11 +61,11 @@ def test_log(start):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_within_a_second(start, number):
+def test_it_ends(start, number):
     """The kernel gives process 1 no default actions."""
     server, _ = pair(start, "aes-256-gcm")
     os.kill(box.first(server.pid), number)
-    assert server.wait(1.0) == 0
+    assert server.wait(kit.PATIENCE) == 0
 
 
 def test_orphans_are_reaped(start, tool):
@@ -77,7 +77,7 @@ def test_orphans_are_reaped(start, tool):
     pid = box.first(server.pid)
     # the shell ends first; the orphan reads from a pipe, and so ends when we say so
     reader, writer = os.pipe()
-    subprocess.run(["nsenter", "-t", str(pid), "-p", "sh", "-c", "exec 3<&0; cat <&3 &"], check=True, timeout=20,
+    subprocess.run(["nsenter", "-t", str(pid), "-p", "sh", "-c", "exec 3<&0; cat <&3 &"], check=True, timeout=60,
                    stdin=reader, stdout=subprocess.DEVNULL)
     os.close(reader)
     kit.eventually(lambda: len(box.children(pid)) == 1, "the orphan has come to it")
@@ -127,8 +127,8 @@ def test_health_check(stage, tool, root, tmp_path):
     box_here = box.bwrap(root, (config, "/shadowsocks.json"))
     server = stage.program("server", argv=[*box_here, "/ss", "server", "-c", "/shadowsocks.json"], port=port)
     ping = [*box_here, "/ss", "ping", "-S", "-u", "-c", "/shadowsocks.json"]
-    done = subprocess.run(ping, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(ping, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 2, done.stderr
     server.kill()
-    done = subprocess.run(ping, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(ping, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "cannot connect" in done.stderr

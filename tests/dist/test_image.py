@@ -110,7 +110,7 @@ def test_runc(stage, tool, image, tmp_path):
     name = f"shadowsocks-test-{os.getpid()}"
     runc = ["runc", "--root", str(tmp_path / "state")]
     server = stage.program("server", argv=[*runc, "run", "--bundle", str(folder), name])
-    stage.callback(lambda: subprocess.run([*runc, "delete", "--force", name], capture_output=True, timeout=20))
+    stage.callback(lambda: subprocess.run([*runc, "delete", "--force", name], capture_output=True, timeout=60))
     kit.eventually(lambda: kit.listening(port) or not server.alive(), "it listens in the container")
     if not server.alive() and not kit.listening(port):
         if any(word in server.log() for word in ("cgroup", "not permitted", "permission denied")):
@@ -121,8 +121,8 @@ def test_runc(stage, tool, image, tmp_path):
     sock = stage.socks(stage.local(port), target)
     sock.sendall(b"ping")
     assert kit.read(sock, 4) == b"ping"
-    subprocess.run([*runc, "kill", name, "TERM"], check=True, timeout=20)
-    assert server.wait(3.0) == 0
+    subprocess.run([*runc, "kill", name, "TERM"], check=True, timeout=60)
+    assert server.wait(kit.PATIENCE) == 0
 
 
 def test_bwrap(stage, tool, image, tmp_path):
@@ -131,5 +131,5 @@ def test_bwrap(stage, tool, image, tmp_path):
     (tmp_path / "rootfs").mkdir(mode=0o755)
     with tarfile.open(tmp_path / "layer") as archive:
         archive.extractall(tmp_path / "rootfs")
-    done = subprocess.run([*box.bwrap(tmp_path / "rootfs"), "/ss", "--version"], capture_output=True, timeout=20)
+    done = subprocess.run([*box.bwrap(tmp_path / "rootfs"), "/ss", "--version"], capture_output=True, timeout=60)
     assert done.returncode == 0 and done.stdout.startswith(b"shadowsocks ")

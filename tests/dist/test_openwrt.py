@@ -56,7 +56,7 @@ class Router:
             (self.uci / "shadowsocks-libev").write_text(config)
         argv = [*self.ash, HERE / "rc.common", INIT, action]
         env = {**os.environ, "UCI": str(self.uci), "SS_BINDIR": str(self.bin), "SS_CONFDIR": str(self.conf)}
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         self.output = done.stdout
         return self.parse(done.stdout), done.stderr
@@ -324,7 +324,7 @@ def test_package_installs(tmp_path):
     for name in names:
         assert os.readlink(bin / name) == "shadowsocks"
     assert os.access(tmp_path / "root/etc/init.d/shadowsocks-libev", os.X_OK)
-    done = subprocess.run([bin / "ss-key", "aes-256-gcm"], capture_output=True, timeout=20)
+    done = subprocess.run([bin / "ss-key", "aes-256-gcm"], capture_output=True, timeout=60)
     assert done.returncode == 0
     assert "/etc/config/shadowsocks-libev" in package("conffiles")
 

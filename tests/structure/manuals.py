@@ -7,7 +7,7 @@ import sys
 
 
 def help_of(program, option):
-    return subprocess.run([program, option], capture_output=True, text=True, check=True, timeout=10).stdout
+    return subprocess.run([program, option], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 def of_help(program):

@@ -62,7 +62,7 @@ class Build:
         )  # fmt: skip
 
     def run(self, name, *arguments):
-        return subprocess.run([self.folder / "ss", name, *arguments], capture_output=True, text=True, timeout=20)
+        return subprocess.run([self.folder / "ss", name, *arguments], capture_output=True, text=True, timeout=60)
 
     def refuses(self, name, arguments, status, key):
         """One sentence, and this exit status."""

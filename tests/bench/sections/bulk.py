@@ -34,7 +34,7 @@ def start(results, method):
 def told_by_iperf3(argv):
     """Its report; it serves one at a time, and may not have seen yet that the last one left."""
     for _ in range(100):
-        told = json.loads(run_tool(argv, 30, may_fail=True))
+        told = json.loads(run_tool(argv, 120, may_fail=True))
         if "busy" not in told.get("error", ""):
             return told
         time.sleep(0.1)

@@ -46,7 +46,7 @@ def measure(results):
         argv = [f"{results.tools}/exchange", chain.port, "ping", size, times, results.options.ping_ms, *chain.target]
         with place(chain):
             before = sum(chain.cpu().values())
-            done, p50, p99, longest, stalls = map(int, run_tool(argv, 30).split())
+            done, p50, p99, longest, stalls = map(int, run_tool(argv, 120).split())
             cpu = sum(chain.cpu().values()) - before
         return {"p50": p50 / 1e6, "p99": p99 / 1e6, "longest": longest / 1e6, "stalls": 100 * stalls / max(done, 1),
                 "cpu_us": 1e6 * cpu / (done + WARM), "exchanges": done}

@@ -33,11 +33,11 @@ def begun(peer, role, method):
         begin = time.monotonic()
         process = subprocess.Popen(argv, env={**os.environ, **peer.env}, cwd=home, close_fds=False, **quiet)
         try:
-            while time.monotonic() - begin < 10:
+            while time.monotonic() - begin < 60:
                 with socket.socket() as probe:
                     if probe.connect_ex(("127.0.0.1", port)) == 0:
                         return time.monotonic() - begin
-            raise Failed(f"does not listen within 10 s as {role}")
+            raise Failed(f"does not listen within 60 s as {role}")
         finally:
             process.kill()
             process.wait()
