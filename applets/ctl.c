@@ -81,6 +81,16 @@ static void interrupted(int number)
 	_exit(128 + number);
 }
 
+/* By a terminal that is closed, by whoever reads no more; but nohup(1) is obeyed. */
+static void catch_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+
+	for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++)
+		if (signal(ends[i], interrupted) == SIG_IGN)
+			signal(ends[i], SIG_IGN);
+}
+
 /* Our end has a name that nobody can foresee; and only the manager is listened to, whoever it runs
  * as. */
 static int bind_path(void)
@@ -455,8 +465,7 @@ static int run(struct ctl *ctl, char **words)
 		if (strcmp(words[0], commands[i].name) != 0)
 			continue;
 		atexit(leave_path);
-		signal(SIGINT, interrupted);
-		signal(SIGTERM, interrupted);
+		catch_signals();
 		reach(ctl);
 		return commands[i].run(ctl, words + 1);
 	}

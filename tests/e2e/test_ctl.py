@@ -1,6 +1,7 @@
 """ss-ctl: each command against a manager, and what it says when there is none."""
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -119,6 +120,34 @@ def answering(stage, tmp_path, *answers):
 def test_what_a_terminal_obeys(stage, tmp_path):
     """It is not passed on."""
     assert says("-a", answering(stage, tmp_path, b"[\n\t\x1b[2J\xc2\x9b\r\xe2\x82\xac\n]"), "list") == "[\n\t?[2J???€\n]\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM])
+def test_nothing_is_left_behind(stage, tmp_path, number):
+    """Ended while it waits for an answer."""
+    sock = stage.add(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    sock.bind(str(tmp_path / "m"))
+    sock.settimeout(kit.PATIENCE)
+    asks = subprocess.Popen([kit.BUILD / "ss-ctl", "-a", tmp_path / "m", "list"],
+                            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))  # fmt: skip
+    stage.callback(asks.kill)
+    path = sock.recvfrom(1 << 16)[1]
+    assert os.path.exists(path)
+    asks.send_signal(number)
+    assert asks.wait(kit.PATIENCE) == 128 + number and not os.path.exists(path)
+
+
+def test_reader_gone(stage, tmp_path):
+    """Nobody takes what it prints: it ends by that, and leaves nothing behind."""
+    sock = stage.add(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    sock.bind(str(tmp_path / "m"))
+    sock.settimeout(kit.PATIENCE)
+    asks = subprocess.Popen([kit.BUILD / "ss-ctl", "-a", tmp_path / "m", "list"], stdout=subprocess.PIPE)
+    stage.callback(asks.kill)
+    path = sock.recvfrom(1 << 16)[1]
+    asks.stdout.close()
+    sock.sendto(b"[\n]", path)
+    assert asks.wait(kit.PATIENCE) == 128 + signal.SIGPIPE and not os.path.exists(path)
 
 
 def test_impossible_counts(stage, tmp_path):
