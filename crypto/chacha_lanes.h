@@ -252,7 +252,7 @@ static TARGET void pass(struct passage *passage, const unsigned char *key,
 	size_t left = n, room = STRIP - BLOCK, take = n < room ? n : room;
 
 	memcpy(last + 4, nonce, 12);
-	if (!rows_stream(key, last, rounds, n, passage->bytes)) {
+	if (!rows_stream(key, last, rounds, BLOCK + n, passage->bytes)) {
 		stream_begin(&passage->stream, key, last, rounds);
 		stream_strip(&passage->stream, passage->bytes, zeros);
 	}

@@ -22,7 +22,7 @@ INLINE void rows_permute(words x[4], words start[4], const unsigned char *key,
 	start[0] = both(constants);
 	start[1] = both(key);
 	start[2] = both(key + 16);
-	start[3] = both(last) + (words){ 0, 0, 0, 0, 1, 0, 0, 0 };
+	start[3] = (words)((quads)both(last) + (quads){ 0, 0, 1, 0 });
 	UNROLLED
 	for (unsigned i = 0; i < 4; i++)
 		x[i] = start[i];
@@ -38,14 +38,13 @@ INLINE void rows_permute(words x[4], words start[4], const unsigned char *key,
 	}
 }
 
-/* If that suffices for n bytes of text behind the block that keys Poly1305: two blocks of key
- * stream. */
+/* If that suffices for n bytes: two blocks of key stream. */
 static TARGET bool rows_stream(const unsigned char *key, const unsigned char last[16],
 			       unsigned rounds, size_t n, unsigned char to[2 * BLOCK])
 {
 	words x[4], start[4];
 
-	if (n > BLOCK)
+	if (n > 2 * BLOCK)
 		return false;
 	rows_permute(x, start, key, last, rounds);
 	UNROLLED

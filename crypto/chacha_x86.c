@@ -63,7 +63,7 @@ const struct aead *const chacha_levels[] = { avx2, chacha_sse2, NULL };
 void chacha20_xor(const unsigned char *key, const unsigned char nonce[8], uint64_t block,
 		  size_t skip, unsigned char *text, size_t n)
 {
-	if (n >= STRIP && cpu_has_avx2())
+	if ((n >= STRIP || skip + n <= 2 * BLOCK) && cpu_has_avx2())
 		avx2_chacha20_xor(key, nonce, block, skip, text, n);
 	else
 		sse2_chacha20_xor(key, nonce, block, skip, text, n);

@@ -89,10 +89,16 @@ static TARGET void stream_text(struct stream *stream,
 TARGET void STREAM(chacha20_xor)(const unsigned char *key, const unsigned char nonce[8],
 				 uint64_t block, size_t skip, unsigned char *text, size_t n)
 {
-	unsigned char last[16] = { 0 };
+	unsigned char last[16], bytes[2 * BLOCK];
 	struct stream stream;
 
+	put_u64le(last, block);
 	memcpy(last + 8, nonce, 8);
+	if (rows_stream(key, last, 20, skip + n, bytes)) {
+		add(text, bytes + skip, n);
+		sodium_memzero(bytes, sizeof bytes);
+		return;
+	}
 	stream_begin(&stream, key, last, 20);
 	stream_text(&stream, stream_strip, 12, block, skip, text, n);
 }

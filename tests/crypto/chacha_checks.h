@@ -369,8 +369,10 @@ static void streams_of(turn_by *turns, right_by *right)
 	}
 	for (size_t place = 0; place < PLACES; place++)
 		streams_same(turns, right, 1, place, text, 700);
-	for (unsigned before = 0; before < 20; before++) /* the counter carries */
+	for (unsigned before = 0; before < 20; before++) { /* the counter carries */
 		streams_same(turns, right, UINT64_C(0x7ffffffff) - before, before, text, 1500);
+		streams_same(turns, right, UINT64_C(0x7ffffffff) - before, before, text, 100);
+	}
 	streams_same(turns, right, UINT64_C(1) << 62, 1, text + 1, MAX);
 	munmap(page, FENCED);
 }
