@@ -197,8 +197,8 @@ static void start(struct tally *tally, uint64_t saved)
 		log_warn("the counters are not kept before the end: %s", strerror(errno));
 }
 
-/* The file itself is replaced all the time. Some file systems have no locks; only what another holds
- * is a reason to stay away. */
+/* The file itself is replaced all the time. Some file systems have no locks; only what another
+ * holds is a reason to stay away. */
 static bool is_anothers(struct tally *tally, const char *path)
 {
 	tally->lock = open_directory(path);

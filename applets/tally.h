@@ -18,8 +18,9 @@ struct tally *tally_open(void);
 /* Where port `number` counts. */
 struct traffic *tally_of(struct tally *tally, uint16_t number);
 
-/* Add what the file has, and keep it up to date from now on. Dies if the file is there and cannot be read, and
- * only warns if it cannot be written, or if another tally is kept in this directory: then it is left to that. */
+/* Add what the file has, and keep it up to date from now on. Dies if the file is there and cannot
+ * be read, and only warns if it cannot be written, or if another tally is kept in this directory:
+ * then it is left to that. */
 void tally_keep(struct tally *tally, const char *path);
 
 /* Is it the process that writes? Then somebody ended it, and another takes its place. */
