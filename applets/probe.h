@@ -25,6 +25,8 @@ struct probe {
 
 	/* probe.c's own. */
 	uint64_t began;
+	uint16_t id; /* of the question */
+	size_t told; /* bytes of the answer, over TCP */
 	struct dial dial;
 	struct lookup lookup; /* of datagrams; a dial has its own */
 	struct source far;

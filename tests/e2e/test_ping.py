@@ -9,6 +9,7 @@ import subprocess
 
 import kit
 import pytest
+from datagrams import UdpTarget
 from kit import METHOD, PASSWORD
 
 pytestmark = pytest.mark.ours
@@ -131,6 +132,34 @@ def test_no_datagrams(stage, ping):
     status, out, err = ping(client(server), "-u")
     assert status == 1 and out.startswith("TCP ")
     assert re.match("ss-ping: UDP .*: no answer: Connection refused", err.splitlines()[-1])
+
+
+@pytest.mark.parametrize("args", [[], ["-w"]], ids=["names", "web"])
+@pytest.mark.parametrize("method", ["none", "aes-256-cfb"])
+def test_no_server_at_all(stage, ping, method, args):
+    """Something else listens there, and says something: these methods open whatever comes."""
+    other = stage.target(lambda conn: conn.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n") or conn.recv(1000))
+    status, out, err = ping(client(other, method=method), *args)
+    assert status == 1 and not out and "is no answer of a " in err
+
+
+def test_what_is_asked_comes_back(stage, ping):
+    """A datagram as it was sent is no answer to it."""
+    mirror = stage.add(UdpTarget())
+    status, out, err = ping(client(mirror), "-U", "-t", 1)
+    assert status == 1 and not out and "no answer after" in err
+
+
+def test_an_answer_in_pieces(stage, ping):
+    def name_server(conn):
+        length = int.from_bytes(kit.read(conn, 2), "big")
+        query = kit.read(conn, length)
+        kit.drip(conn, length.to_bytes(2, "big") + query[:2] + bytes([query[2] | 0x80]) + query[3:])
+        conn.recv(1)
+
+    target = stage.target(name_server)
+    status, out, err = ping(client(stage.server()), target=f"127.0.0.1:{target.port}")
+    assert status == 0, err
 
 
 def test_lost_datagrams(stage, ping):
