@@ -168,10 +168,26 @@ def test_what_the_host_takes_is_seen(monkeypatch):
     assert stolen(next(ticks)) == 3
 
 
+def test_an_error_in_one_round_is_an_error():
+    found, rest = results(), {"timeouts": 0, "cpu_us": 1, "p99": 1, "rate": 1}
+    for errors in (0, 0, 0.5):
+        found.add("short", "m", "500 x 50 KB", "ours", {"errors": errors, **rest})
+    assert [(row["value"], row["holds"]) for row in claims.judge(found)] == [(0.5, False)]
+
+
+def test_size_and_start_are_judged():
+    found = results()
+    for who, ms, kib in (("ours musl", 3, 500), ("shadowsocks-libev", 2, 300)):
+        found.add("start", "m", "local", who, {"ms": ms, "kib": kib})
+    judged = [(row["claim"], row["value"], row["holds"]) for row in claims.judge(found)]
+    assert judged == [("ours musl: start of local, ms of shadowsocks-libev", 1.5, False),
+                      ("ours musl: KB of the executable, local", 512, False)]
+
+
 def test_without_peers_there_is_nothing_to_compare():
     found = results()
     found.add("ping", "m", "1 KB", "ours", {"p50": 1, "longest": 1})
-    assert [row["claim"] for row in claims.judge(found)] == ["ours: 1 KB, longest exchange ms"]
+    assert [row["claim"] for row in claims.judge(found)] == ["ours: 1 KB, longest exchange ms of the median round"]
 
 
 def test_one_round_is_enough_when_it_is_late():
