@@ -260,13 +260,31 @@ static void count(unsigned char *block, unsigned char *to, size_t n)
 	put_u64be(block + 8, low);
 }
 
+/* n bytes of whole blocks. */
+static void ctr_blocks(const struct block_cipher *cipher, const void *schedule,
+		       unsigned char *block, unsigned char *text, size_t n)
+{
+	unsigned char stream[STRIP];
+
+	while (n > 0) {
+		size_t strip = least(n, STRIP);
+
+		count(block, stream, strip);
+		cipher->encrypt(schedule, stream, stream, strip / 16);
+		mix(text, stream, strip);
+		text += strip;
+		n -= strip;
+	}
+	sodium_memzero(stream, sizeof stream);
+}
+
 /* The counter is that of the present block until all of it is used up. */
 static void ctr(const struct stream *self, const void *schedule, struct stream_state *state,
 		unsigned char *text, size_t n)
 {
 	const struct block_cipher *cipher = self->cipher;
 	struct parts p = part(self, state, n);
-	unsigned char stream[STRIP];
+	unsigned char stream[16];
 
 	if (p.head > 0) {
 		cipher->encrypt(schedule, state->block, stream, 1);
@@ -275,23 +293,13 @@ static void ctr(const struct stream *self, const void *schedule, struct stream_s
 		if (p.used + p.head == cipher->size)
 			count(state->block, stream, 16);
 	}
-	if (p.whole > 0 && cipher->ctr) {
+	if (p.whole > 0 && cipher->ctr)
 		cipher->ctr(schedule, state->block, text, p.whole);
-		text += p.whole;
-		p.whole = 0;
-	}
-	while (p.whole > 0) {
-		size_t strip = least(p.whole, STRIP);
-
-		count(state->block, stream, strip);
-		cipher->encrypt(schedule, stream, stream, strip / 16);
-		mix(text, stream, strip);
-		text += strip;
-		p.whole -= strip;
-	}
+	else if (p.whole > 0)
+		ctr_blocks(cipher, schedule, state->block, text, p.whole);
 	if (p.tail > 0) {
 		cipher->encrypt(schedule, state->block, stream, 1);
-		mix(text, stream, p.tail);
+		mix(text + p.whole, stream, p.tail);
 	}
 	sodium_memzero(stream, sizeof stream);
 }
