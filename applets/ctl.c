@@ -219,7 +219,8 @@ static size_t put_password(struct ctl *ctl, size_t n)
 	if (secret_from_environment(&place, &reason) < 0)
 		die("%s", reason.text);
 	if (!place.password && !fgets(line, sizeof line, stdin))
-		die("no password is given");
+		die("no password is given: password=..., SS_PASSWORD, PASSWORD_FILE or a line of "
+		    "standard input");
 	if (!place.password)
 		line[strcspn(line, "\r\n")] = 0;
 	n = put(ctl, n, "password", 8, place.password ? place.password : line);
@@ -290,12 +291,12 @@ static int say(struct ctl *ctl, size_t n)
 	return status;
 }
 
-static int add(struct ctl *ctl, char **words)
+/* KEY=VALUE each, and a password in any case. Secrets are overwritten: others read them in ps. */
+static size_t put_words(struct ctl *ctl, size_t n, char **words)
 {
-	size_t n = begin(ctl, "add", port_of(words[0]));
 	bool secret = false;
 
-	for (char **word = words + 1; *word; word++) {
+	for (char **word = words; *word; word++) {
 		char *equals = strchr(*word, '=');
 
 		if (!equals)
@@ -303,10 +304,17 @@ static int add(struct ctl *ctl, char **words)
 		n = put(ctl, n, *word, (size_t)(equals - *word), equals + 1);
 		if (!strncmp(*word, "password=", 9) || !strncmp(*word, "key=", 4)) {
 			secret = true;
-			memset(equals + 1, '*', strlen(equals + 1)); /* others read it in ps */
+			memset(equals + 1, '*', strlen(equals + 1));
 		}
 	}
-	return say(ctl, secret ? n : put_password(ctl, n));
+	return secret ? n : put_password(ctl, n);
+}
+
+static int add(struct ctl *ctl, char **words)
+{
+	size_t n = begin(ctl, "add", port_of(words[0]));
+
+	return say(ctl, put_words(ctl, n, words + 1));
 }
 
 static int remove_ports(struct ctl *ctl, char **words)
@@ -328,7 +336,7 @@ static int user(struct ctl *ctl, char **words, const char *word, bool password)
 		return usage(stderr);
 	n = begin(ctl, word, port_of(words[0]));
 	n = put(ctl, n, "name", 4, words[1]);
-	return say(ctl, password ? put_password(ctl, n) : n);
+	return say(ctl, password ? put_words(ctl, n, words + 2) : n);
 }
 
 static int add_user(struct ctl *ctl, char **words)
@@ -469,8 +477,8 @@ static int run(struct ctl *ctl, char **words)
 		reach(ctl);
 		return commands[i].run(ctl, words + 1);
 	}
-	fprintf(stderr, "ss-ctl: there is no command '%.40s'\n", words[0]);
-	return usage(stderr);
+	fprintf(stderr, "ss-ctl: there is no command '%.40s'; -h lists them\n", words[0]);
+	return FAILED;
 }
 
 int ctl_main(int argc, char **argv)

@@ -53,9 +53,10 @@ def test_users(stage, address):
     ask = stage.add(manager.Asker(address if "/" in address else ("127.0.0.1", int(address.split(":")[1]))))
     assert ask.add(port, key(0), method=METHOD, users=users(1)) == "ok"
     assert says("-a", address, "add_user", port, "bob", given=key(2) + "\n") == "ok\n"
+    assert says("-a", address, "add_user", port, "carol", "password=" + key(3), given="") == "ok\n"
     assert says("-a", address, "remove_user", port, "user1") == "ok\n"
     (one,) = json.loads(says("-a", address, "stats"))["ports"]
-    assert [user["name"] for user in one["users"]] == ["bob"]
+    assert sorted(user["name"] for user in one["users"]) == ["bob", "carol"]
 
 
 @pytest.mark.parametrize("command", ["add_user", "remove_user"])
@@ -90,7 +91,8 @@ def test_refused(address):
     assert "its log says" in done.stderr
     assert ctl("-a", address, "add", "70000", "password=x").returncode == 255
     assert ctl("-a", address, "add", 8001, "x").returncode == 255
-    assert ctl("-a", address, "sing").returncode == 1
+    done = ctl("-a", address, "sing")
+    assert done.returncode == 1 and done.stderr == "ss-ctl: there is no command 'sing'; -h lists them\n"
     assert ctl().returncode == 1 and ctl("-h").returncode == 0
 
 
