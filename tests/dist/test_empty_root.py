@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 
 import box
 import kit
@@ -61,11 +62,16 @@ def test_log(start):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends(start, number):
-    """The kernel gives process 1 no default actions."""
-    server, _ = pair(start, "aes-256-gcm")
-    os.kill(box.first(server.pid), number)
-    assert server.wait(kit.PATIENCE) == 0
+def test_it_ends_within_a_second(start, number):
+    """The kernel gives process 1 no default actions. One time in ten it has the second to itself on any machine."""
+    took = []
+    while not took or (took[-1] > 1 and len(took) < 10):
+        server, _ = pair(start, "aes-256-gcm")
+        pid, began = box.first(server.pid), time.monotonic()
+        os.kill(pid, number)
+        assert server.wait(kit.PATIENCE) == 0
+        took.append(time.monotonic() - began)
+    assert min(took) <= 1, took
 
 
 def test_orphans_are_reaped(start, tool):
