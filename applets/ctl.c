@@ -55,14 +55,14 @@ static int usage(FILE *to)
 	      "Commands:\n"
 	      "  add PORT [KEY=VALUE...]   serve a port; keys are password, method, mode, ...\n"
 	      "  remove PORT...            serve these ports no more\n"
-	      "  add_user PORT NAME        let a user in at a port of a 2022 method\n"
+	      "  add_user PORT NAME        let a user in, by a 2022 method\n"
 	      "  remove_user PORT NAME     and no more\n"
 	      "  list                      ports with their passwords and methods\n"
 	      "  ping                      bytes of each port\n"
 	      "  stats [PORT]              bytes up and down, connections, users\n"
 	      "  watch [SECONDS]           bytes a second of the ports that have traffic\n"
-	      "The password that is not given as password=... is SS_PASSWORD, or the first line\n"
-	      "of the file PASSWORD_FILE, or the first line of the standard input.\n",
+	      "The password is password=..., or SS_PASSWORD, or the first line of the file\n"
+	      "PASSWORD_FILE, or of the standard input.\n",
 	      to);
 	return to == stdout ? 0 : FAILED;
 }
@@ -219,8 +219,7 @@ static size_t put_password(struct ctl *ctl, size_t n)
 	if (secret_from_environment(&place, &reason) < 0)
 		die("%s", reason.text);
 	if (!place.password && !fgets(line, sizeof line, stdin))
-		die("no password is given: password=..., SS_PASSWORD, PASSWORD_FILE or a line of "
-		    "standard input");
+		die("no password is given, see -h");
 	if (!place.password)
 		line[strcspn(line, "\r\n")] = 0;
 	n = put(ctl, n, "password", 8, place.password ? place.password : line);
