@@ -53,14 +53,19 @@ def recorded(stage):
 
 def flights(recorded, payload, below, **options):
     """Some that took less than so many ms: of others nobody knows whether it was the program that waited, or we, until
-    its delay was over.
+    its delay was over. Unless we were let run all the time.
     """
-    quick, clock = [], kit.Clock()
+    quick, undisturbed, clock = [], 0, kit.Clock()
     while len(quick) < ROUNDS:
-        assert clock() < kit.PATIENCE, f"only {len(quick)} within {below} ms"
+        late = kit.pulse().late()
         flight = recorded(payload, **options)
         if flight[0] < below:
             quick.append(flight)
+        elif kit.pulse().late() == late:
+            undisturbed += 1
+        if clock() > kit.PATIENCE:
+            assert undisturbed < 10 * ROUNDS, f"{len(quick)} within {below} ms, {undisturbed} not, without a reason"
+            pytest.skip(f"SKIPPED: too busy a machine: only {len(quick)} flights within {below} ms")
     return quick
 
 
@@ -105,7 +110,7 @@ def test_address_with_the_payload(recorded, size):
 
 def test_address_with_payload_that_is_late(recorded):
     """Payload within the 50 ms is waited for."""
-    rows = flights(recorded, b"late", below=45, wait=0.02)
+    rows = flights(recorded, b"late", below=45, wait=0.01)
     assert all(row[1] == sip004.header("name.test", 80) + b"late" for row in rows)
 
 
