@@ -315,7 +315,7 @@ def test_killed_above_a_script(stage, folder):
 
 def test_chatty(stage):
     """PL13: what it writes is read, although most of it is left out."""
-    s = server(stage, ";chatty=10485760")
+    s = server(stage, ";chatty=1048576")
     c = local(stage, s)
     assert echoes(stage, c)
     lines = s.stdout().count("plugin.py: xxx")
